@@ -6,7 +6,16 @@ import {
   runnerMessages,
   SPEC_VERSION,
 } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS, consumerName, inboxOf, MAX_DELIVERY_ATTEMPTS, STREAM } from '../../domain/runners/runner-credential.ts';
+import {
+  ACK_WAIT_MS,
+  consumerName,
+  inboxOf,
+  MAX_DELIVERY_ATTEMPTS,
+  MAX_UNACKNOWLEDGED,
+  STREAM,
+} from '../../domain/runners/runner-credential.ts';
+
+const reference = (path: string) => ({ $ref: `#/${path}` });
 
 const textField = (description: string) => ({ type: 'string', description });
 
@@ -14,7 +23,20 @@ const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]
 
 const envelope = (type: string) => ({
   type: 'object',
-  required: ['specversion', 'id', 'source', 'type', 'subject', 'time', 'tenant', 'agent', 'integration', 'provider', 'deliveryid'],
+  required: [
+    'specversion',
+    'id',
+    'source',
+    'type',
+    'subject',
+    'time',
+    'tenant',
+    'agent',
+    'integration',
+    'provider',
+    'deliveryid',
+    'providerid',
+  ],
   properties: {
     specversion: { const: SPEC_VERSION },
     id: { type: 'string', format: 'uuid', description: "The event's id; a runner that stores these ids processes no event twice" },
@@ -28,14 +50,17 @@ const envelope = (type: string) => ({
     integration: idField('The webhook integration'),
     provider: textField('The provider, such as github'),
     providerevent: textField("The provider's name of the event, such as push"),
-    deliveryid: textField("The provider's id of the delivery"),
-    delivery_id: textField('The same as deliveryid'),
+    deliveryid: idField('The delivery; the same as subject'),
+    providerid: textField("The provider's id of the delivery, such as X-GitHub-Delivery"),
     data: { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, exactly as received` },
     data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${MAX_INLINE_BYTES} bytes` },
     dataref: { type: 'string', format: 'uri', description: 'The URL of a larger body; the runner key gives access' },
   },
   oneOf: [{ required: ['data'] }, { required: ['data_base64'] }, { required: ['dataref'] }],
 });
+
+const EXPECTED_HEADERS =
+  'With it the stream stores a message only after the one before it. JetStream delivers all headers with which a message was stored.';
 
 const headers = {
   type: 'object',
@@ -44,22 +69,84 @@ const headers = {
     'Nats-Msg-Id': { type: 'string', format: 'uuid', description: "The event's id" },
     'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
     'Annals-Delivery': idField('The delivery'),
+    'Nats-Expected-Last-Sequence': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
+    'Nats-Expected-Last-Msg-Id': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
   },
 };
 
 /** Converts a message type to a name in the document: `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
 const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-const messageOf = (row: RunnerMessageType) => ({
+/** An example of a message. Its ids are those of no delivery. */
+const exampleOf = ({ type }: RunnerMessageType, publicUrl: string) => {
+  const [tenant, agent, integration, delivery] = ['tenant', 'agent', 'integration', 'delivery'].map((name) => `c${name.padEnd(24, '0')}`);
+  const id = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
+  return {
+    headers: { 'Nats-Msg-Id': id, 'Annals-Position': '4711:4711', 'Annals-Delivery': delivery },
+    payload: {
+      specversion: SPEC_VERSION,
+      id,
+      source: `${publicUrl}/tenant/${tenant}/webhook-integrations/${integration}`,
+      type,
+      subject: delivery,
+      time: '2026-01-01T12:00:00.000Z',
+      datacontenttype: 'application/json',
+      tenant,
+      agent,
+      integration,
+      provider: 'github',
+      providerevent: 'push',
+      deliveryid: delivery,
+      providerid: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+      data: { ref: 'refs/heads/main' },
+    },
+  };
+};
+
+const messageOf = (row: RunnerMessageType, publicUrl: string) => ({
   name: row.type,
   title: row.type,
   summary: row.summary,
   contentType: CONTENT_TYPE,
   headers,
   payload: envelope(row.type),
+  examples: [exampleOf(row, publicUrl)],
 });
 
-const reference = (path: string) => ({ $ref: `#/${path}` });
+const credential = {
+  type: 'asymmetricEncryption',
+  description:
+    'A NATS user JWT (`jwt`) and the private seed of the key pair that it names (`seed`). The client sends the JWT and signs the nonce of the ' +
+    'server with the seed (Ed25519). The NATS clients do both, for example jwtAuthenticator in JavaScript, or a .creds file.',
+};
+
+const server = {
+  host: '{host}',
+  protocol: 'nats',
+  description: 'A NATS server with JetStream. The field `url` of a credential names it; there may be several, separated by commas.',
+  variables: { host: { description: 'Host and port in the field `url` of the credential', examples: ['127.0.0.1:4222'] } },
+  security: [reference('components/securitySchemes/credential')],
+};
+
+/** What a runner in any language must do, as Markdown. */
+const description = (publicUrl: string): string =>
+  [
+    `The JetStream stream \`${STREAM}\` holds the messages. Each agent has a durable pull consumer, \`${consumerName('{agent}')}\`, which all its runners share.`,
+    `**Connect.** \`POST ${publicUrl}/tenant/{tenant}/agents/{agent}/runner-credentials\` with the runner key returns \`url\`, \`jwt\`, \`seed\`, ` +
+      `\`stream\`, \`consumer\` and \`inbox_prefix\` (\`${inboxOf('{id}')}\`). Set the inbox prefix in the client: no other inbox may receive replies. ` +
+      'Bind to the consumer, and do not create it or look it up: the credential allows only to pull from it and to acknowledge its messages.',
+    `**Renew.** The broker closes the connection at \`expires_at\`. From \`renew_at\` on, get a new credential, open a second connection, and pull and ` +
+      'acknowledge through that. Work in progress goes on: the reply subject of a message is valid through every connection of the agent.',
+    `**Acknowledge** with a request to the reply subject of the message, when the work is done: \`+ACK\`. A message without acknowledgement for ` +
+      `${ACK_WAIT_MS / 1_000} s is delivered again; \`+WPI\` (in_progress) starts this time anew, \`-NAK {"delay": nanoseconds}\` asks for the message ` +
+      `again after the delay, and \`+TERM\` gives it up. Each delivery of a message is an attempt, also the one after a \`-NAK\`. After ` +
+      `${MAX_DELIVERY_ATTEMPTS} attempts the message is given up and the delivery is dead, so a \`-NAK\` without delay uses up all attempts within seconds. ` +
+      '`annals runner` waits 1, 2, 4, 8 … s, at most 300 s.',
+    '**At least once.** A message is delivered again if a runner dies or its acknowledgement is lost. Store the `id` of each processed event, and skip known ones.',
+    '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +
+      `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.`,
+    '**Earlier versions.** Messages of earlier versions have no `providerid`; their `deliveryid` and `delivery_id` are the id that `providerid` has now.',
+  ].join('\n\n');
 
 /**
  * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`, from which the
@@ -74,13 +161,10 @@ export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: s
     info: {
       title: 'Annals runners',
       version,
-      description:
-        `The JetStream stream ${STREAM} holds the messages. A runner pulls them through its agent's durable consumer, ${consumerName('{agent}')}, ` +
-        `with credentials from POST /tenant/{tenant}/agents/{agent}/runner-credentials, whose inbox prefix is ${inboxOf('{credential}')}. ` +
-        `It acknowledges a message when its work is done. A message without acknowledgement for ${ACK_WAIT_MS / 1_000} seconds is delivered again, ` +
-        `at most ${MAX_DELIVERY_ATTEMPTS} times.`,
+      description: description(publicUrl),
     },
     defaultContentType: CONTENT_TYPE,
+    servers: { broker: server },
     channels: {
       inbound: {
         address: inboundSubject('{tenant}', '{agent}'),
@@ -97,6 +181,9 @@ export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: s
         messages: names.map((name) => reference(`channels/inbound/messages/${name}`)),
       },
     },
-    components: { messages: Object.fromEntries(rows.map((row) => [nameOf(row), messageOf(row)])) },
+    components: {
+      securitySchemes: { credential },
+      messages: Object.fromEntries(rows.map((row) => [nameOf(row), messageOf(row, publicUrl)])),
+    },
   };
 };

@@ -18,7 +18,8 @@ export type CreateBrokerUser = (request: { tenant: string; agent: string; creden
 
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 
-export type IssuedCredential = RunnerCredential.RunnerCredential & BrokerUser;
+export type IssuedCredential = RunnerCredential.RunnerCredential &
+  BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
 /**
  * Returns the user on whose rights the credential depends, and when the credential expires: after one hour, or together
@@ -58,7 +59,8 @@ export const issueRunnerCredential =
       }),
       { expectNew: true },
     );
-    return { ...issued, state: { ...issued.state, ...user } };
+    const renew_at = RunnerCredential.renewTime(issued.state.created_at, expires_at);
+    return { ...issued, state: { ...issued.state, ...user, inbox_prefix: RunnerCredential.inboxOf(id), renew_at } };
   };
 
 export const revokeRunnerCredential = (ctx: Ctx, { id, agent_id }: AgentPath & { readonly id: string }) =>

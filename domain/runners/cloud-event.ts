@@ -50,10 +50,8 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   integration: facts.integration_id,
   provider: facts.provider,
   ...(facts.event === null ? {} : { providerevent: facts.event }),
-  deliveryid: facts.provider_delivery_id,
-  // The same value as `deliveryid`, for runners that read it under this name. CloudEvents allows no underscore in
-  // attribute names, so only `deliveryid` conforms to the standard.
-  delivery_id: facts.provider_delivery_id,
+  deliveryid: event.id,
+  providerid: facts.provider_delivery_id,
 });
 
 /**

@@ -9,6 +9,10 @@ export const STREAM = 'AGENTS';
 export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
+/** The most messages that all runners of an agent together may have received and not yet acknowledged. */
+export const MAX_UNACKNOWLEDGED = 1_000;
+/** A runner should get a new credential once this share of the lifetime of its credential has passed. */
+export const RENEW_AFTER_SHARE = 0.75;
 
 /** The name of the durable JetStream consumer that all runners of an agent share. */
 export const consumerName = (agent: string): string => `runner-${agent}`;
@@ -24,6 +28,12 @@ export const permissionsOf = (agent: string, inbox: string): { publish: string[]
 
 /** The prefix of the NATS inboxes in which the credential may receive replies. */
 export const inboxOf = (credential: string): string => `_INBOX_${credential}`;
+
+/** When a runner should get a new credential, as RFC 3339 UTC. */
+export const renewTime = (issued_at: string, expires_at: string): string => {
+  const [from, to] = [Date.parse(issued_at), Date.parse(expires_at)];
+  return new Date(from + RENEW_AFTER_SHARE * (to - from)).toISOString();
+};
 
 type IssuedFields = {
   agent_id: string;

@@ -14,7 +14,7 @@ import {
 } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS, consumerName, MAX_DELIVERY_ATTEMPTS, STREAM } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS, consumerName, MAX_DELIVERY_ATTEMPTS, MAX_UNACKNOWLEDGED, STREAM } from '../../domain/runners/runner-credential.ts';
 import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
 
 export { STREAM };
@@ -164,7 +164,7 @@ const consumerConfig = (
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ackWaitMs),
     max_deliver: maxDeliveries,
-    max_ack_pending: 1_000,
+    max_ack_pending: MAX_UNACKNOWLEDGED,
     // With this setting, the server writes an advisory for every acknowledgement.
     sample_freq: '100%',
   }) satisfies Partial<ConsumerConfig>;

@@ -1,10 +1,8 @@
 import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
-import { inboxOf } from '../../domain/runners/runner-credential.ts';
+import { inboxOf, RENEW_AFTER_SHARE } from '../../domain/runners/runner-credential.ts';
 import type { Credential } from './api-client.ts';
 
-/** Credentials are renewed after this share of their lifetime. */
-const RENEW_AT = 0.75;
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
 
 /**
@@ -30,7 +28,7 @@ const connectWith = (credential: Credential): Promise<NatsConnection> =>
     pingInterval: 10_000,
   });
 
-const renewTime = ({ expires_at }: Credential): number => Date.now() + RENEW_AT * (Date.parse(expires_at) - Date.now());
+const renewTime = ({ expires_at }: Credential): number => Date.now() + RENEW_AFTER_SHARE * (Date.parse(expires_at) - Date.now());
 
 const watchReconnects = async (connection: BrokerConnection): Promise<void> => {
   for await (const { type } of connection.nats.status()) {

@@ -35,6 +35,8 @@ const CloudEvent = z.looseObject({
   specversion: z.literal(SPEC_VERSION),
   id: z.uuid(),
   subject: z.string(),
+  providerid: z.string().optional(),
+  /** The provider's id of the delivery in messages of earlier versions, which had no `providerid`. */
   delivery_id: z.string().default(''),
   datacontenttype: z.string().default(''),
   dataref: z.string().optional(),
@@ -89,13 +91,22 @@ type Worker = {
   progressMs: number;
 };
 
+/** The environment variables that a command gets for a message. */
+const variablesFor = (slug: string, message: Msg, { id, subject, providerid, delivery_id }: CloudEvent): Record<string, string> => ({
+  ANNALS_EVENT_ID: id,
+  ANNALS_DELIVERY_ID: providerid ?? delivery_id,
+  ANNALS_SUBJECT: subject,
+  ANNALS_AGENT: slug,
+  ANNALS_ATTEMPT: String(attemptsOf(message)),
+});
+
 const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<number | string> => {
   const { messages, body, exec, slug, signals, progressMs } = worker;
   try {
     return await runCommand({
       exec,
       input: event.dataref === undefined ? message.data : withBody(event, await body(event.dataref)),
-      env: { ANNALS_EVENT_ID: event.id, ANNALS_DELIVERY_ID: event.delivery_id, ANNALS_SUBJECT: event.subject, ANNALS_AGENT: slug },
+      env: variablesFor(slug, message, event),
       onProgress: () => messages.reportProgress(message),
       progressMs,
       ...signals,

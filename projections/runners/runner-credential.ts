@@ -24,8 +24,12 @@ export const RunnerCredentialIssued = z
     seed: z.string(),
     subject: z.string(),
     stream: z.string(),
-    consumer: z.string(),
-    expires_at: z.string(),
+    consumer: z.string().describe('The durable consumer to pull from; it exists already, so bind to it and do not create or look it up'),
+    inbox_prefix: z.string().describe('The prefix of the inboxes in which replies may be received; set it in the NATS client'),
+    expires_at: z.string().describe('When the broker closes the connection'),
+    renew_at: z
+      .string()
+      .describe('From then on, get a new credential, connect with it, and pull and acknowledge through the new connection'),
   })
   .meta({ id: 'RunnerCredential' });
 

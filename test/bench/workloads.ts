@@ -92,7 +92,7 @@ const runDeliveries =
 const connectBroker = (annals: RunningPlatform): Promise<NatsConnection> =>
   connect({ servers: annals.natsUrl(), authenticator: credsAuthenticator(annals.natsCredentials()) });
 
-const DELIVERY_ID = /"delivery_id":"([^"]+)"/;
+const DELIVERY_ID = /"providerid":"([^"]+)"/;
 const MAX_LATENESS_MS = 10_000;
 
 /**

@@ -68,6 +68,7 @@ test('the log and the list show a credential without its secrets', async () => {
   const { state } = await issueRunnerCredential(broker)(ctx, { tenant_id: p.tenant_id, agent_id: agent });
   assert.equal([state.seed, state.jwt, state.consumer], ['SU', 'jwt', `runner-${agent}`]);
   assert.is(Date.parse(state.expires_at) - Date.parse(ctx.at()), 3_600_000);
+  assert.equal([state.inbox_prefix, Date.parse(state.renew_at) - Date.parse(ctx.at())], [`_INBOX_${state.id}`, 2_700_000]);
   const [event] = p.eventsOf('RunnerCredentialIssued');
   assert.not.match(JSON.stringify({ ...event, position: null }), /"SU"|"jwt"/);
   await p.waitForProjections();

@@ -103,7 +103,7 @@ const observe = async (api: Client, platform: DemoPlatform, setup: Setup, delive
   const ids = linesOf(join(platform.dir, 'delivered'));
   const bodies = new Map(deliveries.map(({ id, body }) => [id, body]));
   const asSent = (line: string): boolean =>
-    line.endsWith(`,"data":${bodies.get((JSON.parse(line) as { deliveryid: string }).deliveryid)}}`);
+    line.endsWith(`,"data":${bodies.get((JSON.parse(line) as { providerid: string }).providerid)}}`);
   const unchanged = count(linesOf(join(platform.dir, 'events')), asSent);
   return { listed: listed.length, delivered: ids.length, distinct: new Set(ids).size, unchanged };
 };
