@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
 
 export type CommandRun = {
   readonly exec: string;
@@ -14,6 +15,14 @@ export type CommandRun = {
 };
 
 /**
+ * A shell script that starts a watcher and then the command, in one process group. The watcher reads from a pipe to the
+ * runner (file descriptor 3). If the runner ends before it has written a line, for example after a SIGKILL, the watcher
+ * kills the process group. Otherwise the command would still run while another runner gets the same message.
+ */
+const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
+exec /bin/sh -c "$1" 3<&-`;
+
+/**
  * Runs a shell command with bytes on its standard input.
  * @returns its exit code, or a description of what ended it
  */
@@ -21,11 +30,12 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
   new Promise((resolve) => {
     // Run the command in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
-    const child = spawn('/bin/sh', ['-c', exec], {
+    const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,
-      stdio: ['pipe', 'inherit', 'inherit'],
+      stdio: ['pipe', 'inherit', 'inherit', 'pipe'],
       env: { ...process.env, ...env },
     });
+    const [stdin, , , watcher] = child.stdio as unknown as [Writable, null, null, Writable];
     const progress = setInterval(onProgress, progressMs);
     const send = (signal: NodeJS.Signals) => (): void => {
       try {
@@ -37,6 +47,7 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
     const finish = (how: number | string): void => {
       clearInterval(progress);
+      watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);
       force.removeEventListener('abort', forceEnd);
       resolve(how);
@@ -46,6 +57,6 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
     child.once('error', (error) => finish(error.message));
     child.once('exit', (code, signal) => finish(code ?? `signal ${signal}`));
     // Ignore the write error that occurs if a command exits without reading its input.
-    child.stdin.on('error', () => {});
-    child.stdin.end(input);
+    for (const pipe of [stdin, watcher]) pipe.on('error', () => {});
+    stdin.end(input);
   });

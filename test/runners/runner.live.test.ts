@@ -1,111 +1,15 @@
 // limit: 240 s for this file (test/run.ts)
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { headers, type NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { consumerName } from '../../domain/runners/runner-credential.ts';
-import { type ConsumerLimits, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { type RunnerOptions, runner } from '../../infra/runner/runner.ts';
+import { manager, STREAM } from '../../infra/nats/jetstream.ts';
+import type { RunnerOptions } from '../../infra/runner/runner.ts';
 import { agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
-import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
-import { KEY, runnerService } from '../fixtures/runner-service.ts';
-import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-
-const AGENT = agentOf(0);
-
-const cloudEvent = (index: number, fields: object = { data: { index } }) => ({
-  specversion: '1.0',
-  id: eventIdOf(index),
-  subject: deliveryOf(index),
-  delivery_id: `d-${index}`,
-  datacontenttype: 'application/json',
-  ...fields,
-});
-
-const publish = async (nats: NatsConnection, index: number, event: object = cloudEvent(index)): Promise<void> => {
-  const messageHeaders = headers();
-  messageHeaders.set('Nats-Msg-Id', eventIdOf(index));
-  await nats.jetstream().publish(inboundSubject(TENANT, AGENT), JSON.stringify(event), { headers: messageHeaders });
-};
-
-const consumerInfo = async (nats: NatsConnection) => (await manager(nats)).consumers.info(STREAM, consumerName(AGENT));
-/** Whether the first `count` messages are acknowledged and no delivered message is unacknowledged. */
-const areAcknowledged = (nats: NatsConnection, count: number): Promise<boolean> =>
-  consumerInfo(nats).then(
-    ({ ack_floor, num_ack_pending }) => ack_floor.stream_seq >= count && num_ack_pending === 0,
-    () => false,
-  );
-
-type RunnerProcess = { kill: (signal: NodeJS.Signals) => void; exited: Promise<number | null>; output: () => string };
-
-type RunnerTest = {
-  broker: NatsServer;
-  nats: NatsConnection;
-  service: Awaited<ReturnType<typeof runnerService>>;
-  dir: string;
-  /** The lines of a file that the commands write. */
-  lines: (name?: string) => string[];
-  /** Starts a runner in this process. The returned function stops it and resolves to its exit code. */
-  start: (exec: string, options?: Partial<RunnerOptions>) => () => Promise<number>;
-  /** Starts a runner in a process of its own. */
-  startProcess: (exec: string, progressMs?: number) => RunnerProcess;
-};
-
-const withRunnerTest = (limits: ConsumerLimits & { seconds?: number }, body: (runnerTest: RunnerTest) => Promise<void>) =>
-  withNatsServer(async (broker) => {
-    const nats = await broker.connect();
-    const service = await runnerService(broker, nats, limits);
-    const dir = mkdtempSync(join(tmpdir(), 'annals-runner-'));
-    const lines = (name = 'out') => (existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1) : []);
-    const running = new Set<() => Promise<unknown>>();
-    const start: RunnerTest['start'] = (exec, options = {}) => {
-      const control = new AbortController();
-      const run = runner({
-        url: service.url,
-        key: KEY,
-        agent: 'triage',
-        exec: `cd ${dir}; ${exec}`,
-        dir,
-        signal: control.signal,
-        ...options,
-      });
-      const stop = () => {
-        control.abort();
-        return run;
-      };
-      run.catch(() => {});
-      running.add(stop);
-      return stop;
-    };
-    const startProcess: RunnerTest['startProcess'] = (exec, progressMs = 15_000) => {
-      const args = [join(import.meta.dirname, '../fixtures/runner-process.ts'), 'triage', `cd ${dir}; ${exec}`, dir, String(progressMs)];
-      const child = spawn(process.execPath, args, {
-        env: { ...process.env, ANNALS_URL: service.url, ANNALS_KEY: KEY },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      afterTest(() => child.kill('SIGKILL'));
-      let output = '';
-      child.stderr.on('data', (text: Buffer) => {
-        output += text.toString();
-      });
-      return {
-        kill: (signal) => void child.kill(signal),
-        exited: new Promise((resolve) => child.once('exit', (code) => resolve(code))),
-        output: () => output,
-      };
-    };
-    try {
-      await body({ broker, nats, service, dir, lines, start, startProcess });
-    } finally {
-      await Promise.allSettled([...running].map((stop) => stop()));
-      await service.close();
-      rmSync(dir, { recursive: true, force: true });
-    }
-  });
+import { waitUntil } from '../fixtures/nats-server.ts';
+import { KEY } from '../fixtures/runner-service.ts';
+import { AGENT, areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
   'a command gets the CloudEvent on its standard input and the ids in environment variables',
@@ -114,16 +18,50 @@ test(
     service.bodies.set(deliveryOf(1), large);
     await publish(nats, 0);
     await publish(nats, 1, cloudEvent(1, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(1)}/body` }));
-    const stop = start('cat >> events; echo >> events; echo $ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT $ANNALS_AGENT >> out');
+    const ids = '$ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT $ANNALS_AGENT $ANNALS_ATTEMPT';
+    const stop = start(`cat >> events; echo >> events; echo ${ids} >> out`);
     await waitUntil(() => areAcknowledged(nats, 2));
     assert.is(await stop(), 0);
     assert.equal(
       lines(),
-      [0, 1].map((index) => `${eventIdOf(index)} d-${index} ${deliveryOf(index)} triage`),
+      [0, 1].map((index) => `${eventIdOf(index)} d-${index} ${deliveryOf(index)} triage 1`),
     );
     assert.equal(JSON.parse(lines('events')[0]!), cloudEvent(0));
     assert.ok(lines('events')[1]!.endsWith(`,"data":${large}}`));
     assert.is(JSON.parse(lines('events')[1]!).dataref, undefined);
+  }),
+);
+
+test(
+  'a message of an earlier version, which had the provider id as delivery_id, is processed as before',
+  withRunnerTest({}, async ({ nats, start, lines }) => {
+    const { providerid, ...event } = cloudEvent(0);
+    await publish(nats, 0, { ...event, deliveryid: providerid, delivery_id: providerid });
+    const stop = start('echo $ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT >> out');
+    await waitUntil(() => areAcknowledged(nats, 1));
+    await stop();
+    assert.equal(lines(), [`${eventIdOf(0)} d-0 ${deliveryOf(0)}`]);
+  }),
+);
+
+test(
+  'if a runner is killed, its running command is killed with it, and the next attempt gets the next number',
+  withRunnerTest({ ackWaitMs: 2_000 }, async ({ nats, startProcess, start, lines }) => {
+    await publish(nats, 0);
+    const spawned = startProcess('echo $$ >> pids; (sleep 1.5; echo child >> out) & sleep 1.5; echo done >> out');
+    await waitUntil(() => lines('pids').length === 1);
+    spawned.kill('SIGKILL');
+    await spawned.exited;
+    await waitUntil(
+      () => !existsSync(`/proc/${lines('pids')[0]}`) || /State:\tZ/.test(readFileSync(`/proc/${lines('pids')[0]}/status`, 'utf8')),
+      1_000,
+    );
+    await sleep(2_000);
+    assert.equal(lines(), []);
+    const stop = start('echo attempt $ANNALS_ATTEMPT >> out');
+    await waitUntil(() => areAcknowledged(nats, 1));
+    await stop();
+    assert.equal(lines(), ['attempt 2']);
   }),
 );
 
