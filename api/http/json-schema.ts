@@ -12,7 +12,41 @@ export type Schemas = Json;
 const withComponentReferences = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
-/** Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. */
+/** Returns a JSON Schema in which `change` has replaced every subschema, from the inside to the outside. */
+const mapSchema = (schema: Json, change: (schema: Json) => Json): Json => {
+  const map = (one: unknown): unknown => (typeof one === 'object' && one !== null ? mapSchema(one as Json, change) : one);
+  const mapped = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === 'properties')
+      return [keyword, Object.fromEntries(Object.entries(value as Json).map(([name, one]) => [name, map(one)]))];
+    if (keyword === 'items' || keyword === 'additionalProperties' || keyword === 'propertyNames') return [keyword, map(value)];
+    if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf') return [keyword, (value as unknown[]).map(map)];
+    return [keyword, value];
+  });
+  return change(Object.fromEntries(mapped));
+};
+
+/** Removes what says nothing to a reader: the long pattern of a date-time, and the bounds of JavaScript's integers. */
+const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => ({
+  ...schema,
+  ...(pattern === undefined || schema.format === 'date-time' ? {} : { pattern }),
+  ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
+  ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
+});
+
+/**
+ * Moves a default value into the description. With the keyword `default`, generators of typed clients would require the
+ * field in requests.
+ */
+const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
+  if (value === undefined) return schema;
+  const text = `Default: \`${JSON.stringify(value)}\``;
+  return { ...schema, description: schema.description ? `${schema.description}. ${text}` : text };
+};
+
+/**
+ * Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. Named schemas of
+ * requests (`input`) have their defaults in the descriptions.
+ */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): unknown => {
   const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
     $defs?: Json;
@@ -20,9 +54,10 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
   };
   for (const [name, definition] of Object.entries($defs ?? {})) {
     const { id: _, ...rest } = withComponentReferences(definition) as Json;
-    schemas[name] = rest;
+    const named = mapSchema(rest, withoutNoise);
+    schemas[name] = io === 'input' ? mapSchema(named, withDefaultInText) : named;
   }
-  return withComponentReferences(properties.it);
+  return mapSchema(withComponentReferences(properties.it) as Json, withoutNoise);
 };
 
 /** Returns the names of the path parameters: `/tenant/:tenant_id/agents` -> `['tenant_id']`. */

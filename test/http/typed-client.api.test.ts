@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createAdaptorServer } from '@hono/node-server';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const root = join(import.meta.dirname, '../..');
+const modules = join(root, 'node_modules');
+const fixtures = join(root, 'test/fixtures');
+const p = await createInMemoryPlatform();
+const { dir } = createTempDirectory();
+symlinkSync(modules, join(dir, 'node_modules'));
+writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
+copyFileSync(join(fixtures, 'typed-client-program.ts'), join(dir, 'program.ts'));
+writeFileSync(join(dir, 'openapi.json'), JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test')));
+
+/** Runs a JavaScript or TypeScript file with Node in the directory of the test. Returns the outputs of both streams. */
+const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, args, { cwd: dir, env: { ...process.env, NO_COLOR: '1', ...env } }).catch(
+    (error: Error & { stdout?: string }) => {
+      throw new Error(`${error.message}\n${error.stdout}`);
+    },
+  );
+
+const openapiTypescript = (...options: readonly string[]) =>
+  run(['--import', join(fixtures, 'typescript-5-hook.mjs'), join(modules, 'openapi-typescript/bin/cli.js'), 'openapi.json', ...options]);
+
+test('openapi-typescript generates a schema from the document with its default settings', async () => {
+  await openapiTypescript('--output', 'schema.ts');
+});
+
+test('a program that uses the generated schema with openapi-fetch compiles in strict mode', async () => {
+  const options = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--allowImportingTsExtensions', '--types', 'node'];
+  await run([join(modules, 'typescript/bin/tsc'), ...options, 'program.ts']);
+});
+
+test('the compiled program creates, lists, updates and deletes resources', async () => {
+  const server = createAdaptorServer({ fetch: p.app.fetch }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stdout } = await run(['program.ts'], { ANNALS_URL: url, ANNALS_KEY: p.key });
+  server.close();
+  assert.equal(JSON.parse(stdout), {
+    ...{ kind: 'user', description: 'Reviews pull requests', outcomes: [], hasSecret: true },
+    ...{ sameAgent: true, outdated: 'precondition_failed', deleted: 204 },
+  });
+});
+
+test('the platform stops', () => p.close());
+
+test.run();
