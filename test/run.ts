@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
-import { dropDatabases, RUN, type Running, type Services, startServices } from './fixtures/test-services.ts';
+import { createTemplate, dropDatabases, RUN, type Running, type Services, startServices } from './fixtures/test-services.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
@@ -144,7 +144,9 @@ const main = async (parts: readonly string[]): Promise<number> => {
       for (const child of activeFiles) child.kill('SIGTERM');
       void stop(running).finally(() => process.exit(1));
     });
-  const outcomes = await runAll(files, environment(running.services)).finally(() => stop(running));
+  const outcomes = await createTemplate(running.services.databaseUrl)
+    .then(() => runAll(files, environment(running.services)))
+    .finally(() => stop(running));
   const sum = (field: 'passed' | 'failed' | 'skipped'): number => outcomes.reduce((total, outcome) => total + outcome[field], 0);
   const totals = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   const bad = outcomes.filter(({ failed }) => failed > 0).map(({ file }) => relative('test', file));

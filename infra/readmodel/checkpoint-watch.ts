@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { type BackoffOptions, retryDelay } from '../backoff.ts';
 import { connectionConfig } from '../postgres/pool.ts';
 import { CHECKPOINT_CHANNEL } from '../projector/commit-batch.ts';
+import { type ProjectionPositions, trackPositions } from './projection-positions.ts';
 
 const POLL: BackoffOptions = { minMs: 1_000, maxMs: 1_000, jitter: 0.1 };
 const RECONNECT: BackoffOptions = { minMs: 25, maxMs: 25, jitter: 0.1 };
@@ -17,48 +17,30 @@ const UNDEFINED_TABLE = '42P01';
  * Knows the positions of all projections. The database notifies this process when a position changes. In addition, the
  * watch reads the checkpoints once a second.
  */
-export type CheckpointWatch = {
-  readonly position: (projection: string) => string | null;
-  /** Waits until the projection has reached a position, for at most `ms` milliseconds. @throws Refusal not_caught_up */
-  readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
+export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed'> & {
   readonly healthy: () => boolean;
   readonly close: () => Promise<void>;
 };
 
-type Waiter = { readonly projection: string; readonly wanted: Position; readonly resolve: () => void };
-
 type State = {
   readonly databaseUrl: string;
   readonly logger: Logger;
-  readonly positions: Map<string, Position>;
+  readonly positions: ProjectionPositions;
   /**
    * The checkpoints as last read from the database. They may be lower than `positions`: a projection without new rows
    * announces its position first and stores its checkpoint later.
    */
   readonly checkpoints: Map<string, Position>;
-  readonly waiters: Set<Waiter>;
   client: pg.Client | null;
   timer: NodeJS.Timeout | undefined;
   failures: number;
   isClosed: boolean;
 };
 
-const isBefore = (position: Position, other: Position | undefined): boolean => other !== undefined && comparePositions(position, other) < 0;
-
-const hasReached = ({ positions }: State, { projection, wanted }: Pick<Waiter, 'projection' | 'wanted'>): boolean => {
-  const position = positions.get(projection);
-  return position !== undefined && comparePositions(position, wanted) >= 0;
-};
-
-const setPosition = (state: State, projection: string, position: Position): void => {
-  state.positions.set(projection, position);
-  for (const waiter of state.waiters) if (waiter.projection === projection && hasReached(state, waiter)) waiter.resolve();
-};
-
 const onNotification = (state: State, payload: string): void => {
   const [token = '', ...names] = payload.split(' ');
   const position = parseToken(token);
-  if (position) for (const name of names) setPosition(state, name, position);
+  if (position) for (const name of names) state.positions.set(name, position);
 };
 
 /**
@@ -72,9 +54,10 @@ const readCheckpoints = async (state: State, db: pg.Client): Promise<void> => {
   for (const { name, token } of rows) {
     const position = parseToken(token);
     if (!position) continue;
-    const movedBack = isBefore(position, state.checkpoints.get(name));
+    const last = state.checkpoints.get(name);
+    const movedBack = last !== undefined && comparePositions(position, last) < 0;
     state.checkpoints.set(name, position);
-    if (movedBack || !isBefore(position, state.positions.get(name))) setPosition(state, name, position);
+    if (movedBack || !state.positions.isAfter(name, position)) state.positions.set(name, position);
   }
 };
 
@@ -127,28 +110,6 @@ const poll = async (state: State): Promise<void> => {
   schedule(state, state.failures === 0 ? retryDelay(POLL, 1) : retryDelay(RETRY, state.failures));
 };
 
-const waitForPosition = (state: State, projection: string, token: string, ms: number): Promise<void> => {
-  const wanted = parseToken(token);
-  if (!wanted) return Promise.reject(new Refusal('malformed', 'This is not a consistency token.'));
-  if (hasReached(state, { projection, wanted })) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const waiter: Waiter = {
-      projection,
-      wanted,
-      resolve: () => {
-        clearTimeout(timer);
-        state.waiters.delete(waiter);
-        resolve();
-      },
-    };
-    const timer = setTimeout(() => {
-      state.waiters.delete(waiter);
-      reject(new Refusal('not_caught_up', 'The read model has not reached this position yet.', { retryAfter: 1 }));
-    }, ms);
-    state.waiters.add(waiter);
-  });
-};
-
 /**
  * Starts to watch the positions. Resolves after the first attempt to read the checkpoints, even if it fails. While the
  * database is unavailable, the watch keeps trying.
@@ -157,9 +118,8 @@ export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Pro
   const state: State = {
     databaseUrl,
     logger,
-    positions: new Map(),
+    positions: trackPositions(),
     checkpoints: new Map(),
-    waiters: new Set(),
     client: null,
     timer: undefined,
     failures: 0,
@@ -167,11 +127,8 @@ export const watchCheckpoints = async (databaseUrl: string, logger: Logger): Pro
   };
   await poll(state);
   return {
-    position: (projection) => {
-      const position = state.positions.get(projection);
-      return position ? tokenOf(position) : null;
-    },
-    passed: (projection, token, ms) => waitForPosition(state, projection, token, ms),
+    position: state.positions.position,
+    passed: state.positions.passed,
     healthy: () => state.client !== null,
     close: async () => {
       state.isClosed = true;

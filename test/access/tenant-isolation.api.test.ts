@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const otherTenant = await createSecondTenant(p);
 const MISSING = `c${'0'.repeat(24)}`;
 const NO_TENANT = `c${'1'.repeat(24)}`;

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
-import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
@@ -23,11 +23,10 @@ const READ = [
 ];
 const NOT_LISTED = ['environment_mode', 'external_mail_enabled', 'iteration_warn_threshold', 'skill_visibility_scope', 'ssh_public_key'];
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 let count = 0;
 const body = (fields: Json = {}): Json => ({ name: 'Reviewer', slug: `a${count++}`, ...fields });
-const create = (fields: Json = {}, at: InMemoryPlatform = p): Promise<Answer> =>
-  at.send('POST', `${at.tenant}/agents`, { body: body(fields) });
+const create = (fields: Json = {}, at: TestPlatform = p): Promise<Answer> => at.send('POST', `${at.tenant}/agents`, { body: body(fields) });
 const createAgent = async (fields: Json = {}): Promise<Json> => (await create(fields)).body as Json;
 const pathOf = ({ id }: Json): string => `${p.tenant}/agents/${id}`;
 const patch = (agent: Json, changes: unknown, key = p.key) => p.send('PATCH', pathOf(agent), { body: changes, key });
@@ -193,7 +192,7 @@ test('changing can_author_skills or is_admin_only needs agent:roles:write; creat
 });
 
 test('every operation on a deleted agent gets 404, and lists and counts do not include it', async () => {
-  const at = await createInMemoryPlatform();
+  const at = await createTestPlatform();
   const remaining = (await create({}, at)).body as Json;
   const agent = (await create({}, at)).body as Json;
   const path = `${at.tenant}/agents/${agent.id}`;

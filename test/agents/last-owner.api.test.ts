@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
 import type { Log } from '../../infra/eventstore/event-log.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { startSecondPlatform } from '../fixtures/second-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { addMember } from '../fixtures/users.ts';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const ME = (await p.send('GET', '/me')).body as { user: { id: string } };
 const owner = { user_id: ME.user.id, key: p.key };
 let count = 0;

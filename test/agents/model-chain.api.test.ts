@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type Link = { agent_id: string; model_id: string; access: string; priority: number; created_at: string };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 let count = 0;
 const postModel = (fields: Json = {}) =>
   p.send('POST', '/admin/models', { body: { provider: 'anthropic', slug: `m${count++}`, name: 'Model', ...fields } });

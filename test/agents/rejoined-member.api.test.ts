@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Assignment = { user_id: string; role: string; created_at: string; updated_at?: string };
@@ -13,7 +13,7 @@ type Assignment = { user_id: string; role: string; created_at: string; updated_a
  * returns the time when the new membership began.
  */
 const removedMember = async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   let tick = Date.now();
   p.clock.now = () => ++tick;
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
@@ -48,7 +48,7 @@ test('a role or grant of an earlier membership cannot be revoked, neither before
 });
 
 test('granting access again updates the grant and gets 200, even within the same millisecond', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
   const now = Date.now();
@@ -95,7 +95,7 @@ for (const [role, granted] of [
     const folded = fold(Agent, events);
     await p.waitForProjections();
     assert.equal(p.unappliedEvents(), []);
-    const rows = [...p.memoryStore.rows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
+    const rows = [...p.foldedRows('agents', 'agent_access').values()].map(({ row }) => row).filter((row) => row.user_id === user_id);
     assert.equal(Object.fromEntries(rows.map((row) => [row.kind, row.given])), {
       role: folded.roles[user_id]?.since,
       grant: folded.grants[user_id]?.since,

@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert';
 import { issueKey } from '../../commands/identity/api-key.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { seed } from '../../infra/processes/seed.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { startSecondPlatform } from '../fixtures/second-platform.ts';
 import { startStore } from '../fixtures/store-process.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
+import { addMember, type TestPlatform } from '../fixtures/users.ts';
 
 const MAX_REVOCATION_MS = 1_000;
 
@@ -22,7 +22,7 @@ const untilRefused = async (statusOf: () => Promise<number>): Promise<{ status: 
   }
 };
 
-type Member = { readonly p: InMemoryPlatform; readonly key: string; readonly key_id: string; readonly user_id: string };
+type Member = { readonly p: TestPlatform; readonly key: string; readonly key_id: string; readonly user_id: string };
 type Revocation = { readonly name: string; readonly status: number; readonly revoke: (member: Member) => Promise<unknown> };
 
 const REVOCATIONS: readonly Revocation[] = [
@@ -42,7 +42,7 @@ const REVOCATIONS: readonly Revocation[] = [
 
 for (const { name, status, revoke } of REVOCATIONS)
   test(`${name} is refused by every API process within a second, although each process has the earlier access in its cache`, async () => {
-    const p = await createInMemoryPlatform();
+    const p = await createTestPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
     const statusHere = async () => (await p.send('GET', p.tenant, { key: member.key })).status;
@@ -60,7 +60,7 @@ for (const { name, status, revoke } of REVOCATIONS)
   });
 
 test('every API process refuses an API key exactly from its expiry time on, although no event is recorded at that time', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const other = await startSecondPlatform(p);
   const start = Date.now();
   const expires_at = new Date(start + 60_000).toISOString();
@@ -76,7 +76,7 @@ test('every API process refuses an API key exactly from its expiry time on, alth
 });
 
 test('a user whose suspension ends has access again on the other API process within a second', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const other = await startSecondPlatform(p);
   const member = await addMember(p, 'MEMBER');
   const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${member.user_id}`, { body: { is_suspended } });
@@ -92,7 +92,7 @@ test('a user whose suspension ends has access again on the other API process wit
 });
 
 test('a role that a process with a slow clock assigned is effective at once, and ends with the membership', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;
   const { user_id, key } = await addMember(p, 'MEMBER');
@@ -110,7 +110,7 @@ test('a role that a process with a slow clock assigned is effective at once, and
 });
 
 test('with a real event store, access that one API process revokes is refused by another within a second', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const store = await startStore();
   const logs = [openLog(store.url), openLog(store.url)] as const;
   for (const log of logs) afterTest(log.close);

@@ -5,9 +5,9 @@ import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { arbitraryOf, openObjects, type Schema, type Schemas, schemaErrors } from '../fixtures/json-schema.ts';
-import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, type TestPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
@@ -25,7 +25,7 @@ const RUNS = 20;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const document = JSON.parse(JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test'))) as Document;
 const { schemas } = document.components;
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -231,7 +231,7 @@ const checkAnswer = (name: string, operation: Described, answer: Answer): void =
   if (schema) assert.equal(schemaErrors(schema, body, schemas), [], `${name} ${status}: ${text.slice(0, 500)}`);
 };
 
-const ask = async (p: InMemoryPlatform, method: string, path: string, { query, body }: Sent): Promise<Answer> => {
+const ask = async (p: TestPlatform, method: string, path: string, { query, body }: Sent): Promise<Answer> => {
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
   return p.send(method.toUpperCase(), search ? `${path}?${search}` : path, body === undefined ? {} : { body });
 };

@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Line = { action: string; user_id: string | null; agent_id: string | null; ip: string | null; meta: Record<string, unknown> };
 
 test("if a caller is refused access, the tenant's audit log records the caller, the request and the missing permission", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const member = await addMember(p, 'MEMBER');
   const other = await createSecondTenant(p);
   assert.is((await p.send('PATCH', p.tenant, { key: member.key, body: { name: 'Mine' } })).status, 403);
@@ -51,7 +51,7 @@ test("if a caller is refused access, the tenant's audit log records the caller, 
 });
 
 test("each of a caller's first 60 refusals in a minute has its own audit log entry; further ones are recorded together as a count", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const now = Date.UTC(2030, 0, 1);
   p.clock.now = () => now;
   const member = await addMember(p, 'MEMBER');

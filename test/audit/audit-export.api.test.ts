@@ -2,14 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
 import { AuditLogRead } from '../../projections/audit/audit-log.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Line = Record<string, unknown> & { id: string; action: string; position: string };
 
 const HOSTILE = '=HYPERLINK("http://evil.test","see")';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const auditor = await addMember(p, 'AUDITOR');
 const path = `${p.tenant}/audit-logs/export`;
 const exportLog = (query = '', headers: Record<string, string> = {}, key = auditor.key) =>
@@ -197,7 +197,7 @@ test('an export is refused if the event that records it cannot be appended', asy
 });
 
 test('an export is aborted if the projection is reset while the export is running', async () => {
-  const reads = p.memoryStore.reads as { passed: typeof p.memoryStore.reads.passed };
+  const reads = p.reads as { passed: typeof p.reads.passed };
   const { passed } = reads;
   reads.passed = () => Promise.reject(new Error('the projection is behind the position'));
   const response = await p.app.request(path, { headers: { authorization: `Bearer ${auditor.key}` } });

@@ -10,8 +10,8 @@ import { listen } from '../../infra/http/listen.ts';
 import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { PageQuery } from '../../projections/read-model.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
@@ -34,21 +34,21 @@ const memoryInUse = async (): Promise<number> => {
 };
 
 /**
- * Starts the platform behind a real HTTP server, with the audit log's projection in Postgres. `watched.pages` counts
+ * Starts the platform behind a real HTTP server, with the audit log in a database that a worker writes. `watched.pages` counts
  * the pages that were read from the database. `watched.before` is called before each of them.
  */
 const startServer = async (lines: number) => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { reads, databaseUrl } = await startProjectionPlatform(p.log, await freshDatabase(), [audit]);
   const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
-  const memory = { ...p.memoryStore.reads };
-  Object.assign(p.memoryStore.reads, {
+  const own = { ...p.reads };
+  Object.assign(p.reads, {
     page: async (query: PageQuery) => {
-      if (query.from.projection !== audit.name) return memory.page(query);
+      if (query.from.projection !== audit.name) return own.page(query);
       await watched.before(++watched.pages);
       return reads.page(query);
     },
-    passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : memory).passed(name, token, ms),
+    passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : own).passed(name, token, ms),
   });
   for (let created = 0; created < lines; created += BATCH) {
     const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;

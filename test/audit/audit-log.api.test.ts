@@ -2,13 +2,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { actionOf } from '../../projections/audit/audit-log.ts';
 import { eventually } from '../fixtures/child-process.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type Line = Json & { action: string; meta: Json; user_id: string | null; agent_id: string | null };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const owner = await addMember(p, 'OWNER');
 const HEADERS = { 'user-agent': 'proof/1.0', 'x-request-id': 'audited' };
 const SECRET = 'a provider’s secret of 24 bytes';

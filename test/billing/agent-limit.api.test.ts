@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 
 /** Creates a tenant, and a plan with these limits for it. */
 const tenantWith = async (slug: string, limits: { agents?: number; members?: number }) => {

@@ -8,8 +8,8 @@ import { createSystemTables } from '../../infra/projector/schema.ts';
 import { createRateLimiter, type RateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { openQuotaTable } from '../../infra/ratelimit/quota-table.ts';
 import { createQuotaSync } from '../../infra/ratelimit/shared-quota.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { silentLogger } from '../fixtures/live-projections.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { type Answer, createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
@@ -113,7 +113,7 @@ test('with a quota of zero, no delivery is accepted', async () => {
 });
 
 test("one tenant's quota does not affect another tenant with the same plan and the same client IP address", async () => {
-  const p = await createInMemoryPlatform({ limits: createRateLimiter() });
+  const p = await createTestPlatform({ limits: createRateLimiter() });
   const limits = { agents: 5, members: 5, cron_jobs: 5, webhooks_per_minute: 2 };
   const plan = await p.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } });
   const createIntegration = async (slug: string) => {

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
-import type { Answer } from '../fixtures/in-memory-platform.ts';
+import type { Answer } from '../fixtures/test-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { createDataset } from '../two-tenants/dataset.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';

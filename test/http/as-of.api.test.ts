@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
@@ -18,7 +18,7 @@ const change = fc.record(
 );
 
 test("an agent as of a response's Consistency-Token equals that response, and as of now it equals the live agent", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   let number = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
@@ -42,7 +42,7 @@ test("an agent as of a response's Consistency-Token equals that response, and as
 });
 
 test('a list as of a time contains the agents that existed then, including those that have been deleted since', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const start = Date.now();
   const at = (seconds: number) => new Date(start + seconds * 1_000).toISOString();
   const later = (seconds: number) => {
@@ -73,7 +73,7 @@ test('a list as of a time contains the agents that existed then, including those
 });
 
 test('as-of reads and diffs refuse a position beyond the end of the log, but not one that the projection has yet to reach', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   await p.waitForProjections();
@@ -93,7 +93,7 @@ test('as-of reads and diffs refuse a position beyond the end of the log, but not
 });
 
 test('a diff refuses a time in the future, and a start after its end', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}/diff`;
   const changed = tokenOf(await p.send('PATCH', `${p.tenant}/agents/${bodyOf(created).id}`, { body: { name: 'Better' } }));
@@ -121,7 +121,7 @@ test('a diff refuses a time in the future, and a start after its end', async () 
 });
 
 test('restoring a revision of an agent restores its settings and model chain, but not its roles and grants', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const models = bodyOf<{ id: string }[]>(await p.send('GET', `${p.tenant}/models`)).map(({ id }) => id);
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent', voice: 'alto' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
@@ -146,7 +146,7 @@ test('restoring a revision of an agent restores its settings and model chain, bu
 });
 
 test('a deleted agent can be restored, unless another agent has been created with its slug', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const create = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(await create()).id}`;
   await p.send('DELETE', path);
@@ -161,7 +161,7 @@ test('a deleted agent can be restored, unless another agent has been created wit
 });
 
 test('the history lists each change with its actor; a diff lists the changes between two positions', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;
   const renamed = await p.send('PATCH', path, { body: { name: 'Better', voice: 'alto' } });
@@ -186,7 +186,7 @@ test('the history lists each change with its actor; a diff lists the changes bet
 });
 
 test("a diff up to a time contains all of the caller's own changes up to then, even if the projections lag", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const start = Date.now();
   const later = (seconds: number) => {
     p.clock.now = () => start + seconds * 1_000;

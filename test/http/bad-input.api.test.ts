@@ -2,11 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAX_JSON_BYTES, readBytes } from '../../api/http/json-body.ts';
 import type { Refusal } from '../../domain/refusal.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 let count = 0;
 const slug = () => `s${count++}`;
 const post = (raw: string | Uint8Array, headers: Record<string, string> = {}, path = `${p.tenant}/agents`) =>
@@ -156,7 +156,7 @@ test('a POST whose fields are all optional accepts an empty body; other requests
 test('a POST without fields accepts only an empty body or an empty object', async () => {
   const path = '/admin/projections/agents/rebuild';
   const none = await p.send('POST', path);
-  assert.is(none.status, 404, 'the in-memory platform cannot rebuild');
+  assert.is(none.status, 404, 'the test platform cannot rebuild');
   for (const raw of ['', '{}']) assert.is((await post(raw, {}, path)).status, 404, raw);
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' };
   assert.is((await post('', form, path)).status, 404, 'some clients send a Content-Type without a body');
@@ -215,11 +215,6 @@ test('a value that is too large for the event log is refused, and is not a serve
   assert.is(errorOf(await models(model(`{"n":[${numbers}]}`)))?.pointer, '/config');
 });
 
-test('after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
-  assert.equal(p.unappliedEvents(), []);
-  await p.close();
-});
-
 test('a truncated body is refused as malformed, with and without a Content-Length', async () => {
   const broken = (headers: Record<string, string>) => {
     const body = new ReadableStream({ pull: (stream) => stream.error(new Error('aborted')) });
@@ -243,6 +238,11 @@ test('restoring a revision is refused if its fields are too large for one event,
   assert.equal([status, (body as { code: string }).code], [413, 'too_large']);
   assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 2 } })).status, 413);
   assert.is((await p.send('POST', `${path}/restore`, { body: { revision: 1 } })).status, 200);
+});
+
+test('after all these requests, the projections have applied every event, and the platform stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
 });
 
 test.run();

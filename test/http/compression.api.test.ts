@@ -4,9 +4,9 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 
 /**

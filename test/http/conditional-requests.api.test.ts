@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 let count = 0;
 const createAgent = async (): Promise<string> => {
   const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${count}`, slug: `a${count++}` } });
@@ -86,7 +86,7 @@ test('If-Match on a resource to which the caller has no access gets the same res
 test('a resource without an ETag matches only If-Match: *, and its response is never 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
-  assert.is((await rebuild('*')).status, 404, 'the in-memory platform cannot rebuild');
+  assert.is((await rebuild('*')).status, 404, 'the test platform cannot rebuild');
   for (const path of ['/me', '/admin/projections', '/admin/drift']) {
     const answer = await p.send('GET', path, { headers: { 'if-none-match': '*' } });
     assert.equal([answer.status, answer.headers.get('etag')], [200, null], path);

@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConfig } from '../../infra/config.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 const APP = 'https://app.example';
 const ALLOW_ORIGIN = 'access-control-allow-origin';
 
 /** Starts the platform with this value of CORS_ORIGINS. */
-const withOrigins = (text: string | undefined) => createInMemoryPlatform({ corsOrigins: loadConfig({ CORS_ORIGINS: text }).corsOrigins });
+const withOrigins = (text: string | undefined) => createTestPlatform({ corsOrigins: loadConfig({ CORS_ORIGINS: text }).corsOrigins });
 
 const preflight = (p: Awaited<ReturnType<typeof withOrigins>>, origin: string) =>
   p.send('OPTIONS', `${p.tenant}/agents`, {

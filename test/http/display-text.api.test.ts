@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { cleanDisplayText, displayText } from '../../domain/fields.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
 type Schema = {
@@ -17,7 +17,7 @@ type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>;
 };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 
 /** Fields with text of several lines, and secrets. Nothing shows them on one line. */
 const FREE_TEXTS = ['description', 'description_prompt', 'initial_greeting', 'ssh_public_key', 'secret'];

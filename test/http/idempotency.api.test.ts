@@ -2,17 +2,17 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { evolve, type IdempotencyEvent, initial, isClaimed } from '../../domain/idempotency-key.ts';
 import { at, recorded } from '../fixtures/given.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
-import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, type TestPlatform } from '../fixtures/users.ts';
 
 type Problem = { code: string; request_id: string };
 type Agent = { id: string; slug: string; name: string; updated_at: string };
 
 const agent = (slug = 'reviewer', more: object = {}) => ({ name: 'Reviewer', slug, ...more });
 const codeOf = ({ body }: Answer): string => (body as Problem).code;
-const create = (p: InMemoryPlatform, key: string, body: unknown = agent(), more: { key?: string } = {}): Promise<Answer> =>
+const create = (p: TestPlatform, key: string, body: unknown = agent(), more: { key?: string } = {}): Promise<Answer> =>
   p.send('POST', `${p.tenant}/agents`, { body, headers: { 'idempotency-key': key }, ...more });
-const created = (p: InMemoryPlatform) => p.eventsOf('AgentCreated').length;
+const created = (p: TestPlatform) => p.eventsOf('AgentCreated').length;
 const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
@@ -20,7 +20,7 @@ const stableHeaders = ({ headers }: Answer) =>
  * Simulates a process that is killed before it appends an event of this type: the next `times` such appends never
  * complete.
  */
-const dieBefore = (p: InMemoryPlatform, type: string, times = 1): void => {
+const dieBefore = (p: TestPlatform, type: string, times = 1): void => {
   const { append } = p.log;
   let left = times;
   Object.assign(p.log, {
@@ -31,7 +31,7 @@ const dieBefore = (p: InMemoryPlatform, type: string, times = 1): void => {
     },
   });
 };
-const clockAhead = (p: InMemoryPlatform, ms: number): void => {
+const clockAhead = (p: TestPlatform, ms: number): void => {
   p.clock.now = () => Date.now() + ms;
 };
 
@@ -47,7 +47,7 @@ test('when a process takes an idempotency key, the key is claimed for 30 s, or u
 });
 
 test('50 concurrent requests with one key append one event; each gets 201, or 409 while the first is in progress', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
   for (const answer of answers) assert.ok(answer.status === 201 || codeOf(answer) === 'idempotency_in_flight', answer.text);
@@ -58,7 +58,7 @@ test('50 concurrent requests with one key append one event; each gets 201, or 40
 });
 
 test('a repeat with the same idempotency key and body gets the same response, except for the request id', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const first = await create(p, 'once');
   await p.send('PATCH', first.headers.get('location')!, { body: { name: 'Changed since' } });
   const again = await create(p, 'once');
@@ -70,7 +70,7 @@ test('a repeat with the same idempotency key and body gets the same response, ex
 });
 
 test('a repeat of a refused request gets the same refusal, and the request does not run again', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   await p.send('POST', `${p.tenant}/agents`, { body: agent() });
   const first = await create(p, 'once');
   const again = await create(p, 'once');
@@ -83,7 +83,7 @@ test('a repeat of a refused request gets the same refusal, and the request does 
 });
 
 test('a request with a known idempotency key but another body gets 422 and has no effect', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   await create(p, 'once');
   const other = await create(p, 'once', agent('other'));
   assert.equal([other.status, codeOf(other), created(p)], [422, 'idempotency_mismatch', 1]);
@@ -91,7 +91,7 @@ test('a request with a known idempotency key but another body gets 422 and has n
 });
 
 test('the same idempotency key on another route, in another tenant or from another caller is a different request', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { key } = await addMember(p, 'ADMIN');
   const { key: same } = await addMember(p, 'MEMBER');
   assert.is((await create(p, 'k', agent('a'))).status, 201);
@@ -104,7 +104,7 @@ test('the same idempotency key on another route, in another tenant or from anoth
 });
 
 test('a repeated creation of an API key gets 409 with the Location of the key, and does not show the secret again', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();
   const again = await send();
@@ -117,7 +117,7 @@ test('a repeated creation of an API key gets 409 with the Location of the key, a
 });
 
 test('if a process stops before it appends the event, a repeat gets 409 for 30 s; after that, it runs the request and appends the only event', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   dieBefore(p, 'AgentCreated');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -130,7 +130,7 @@ test('if a process stops before it appends the event, a repeat gets 409 for 30 s
 });
 
 test('if a process stops after it has appended the event, a repeat after 30 s finds the event and appends no second one', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -146,7 +146,7 @@ test('if a process stops after it has appended the event, a repeat after 30 s fi
 });
 
 test('if a process stops after it has created an API key, a repeat returns that same key', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   dieBefore(p, 'IdempotencyKeyFinished');
   void send();
@@ -159,7 +159,7 @@ test('if a process stops after it has created an API key, a repeat returns that 
 });
 
 test('a repeated creation with the slug of a deleted agent returns the new agent, even if the first process stopped before it created that agent', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
   dieBefore(p, 'AgentCreated');
@@ -178,7 +178,7 @@ test('a repeated creation with the slug of a deleted agent returns the new agent
 });
 
 test('a repeated change of a model chain gets the first response again, even if the agent has been deleted since', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const models = (await p.send('GET', `${p.tenant}/models`)).body as { id: string }[];
   const put = () =>
@@ -194,7 +194,7 @@ test('a repeated change of a model chain gets the first response again, even if 
 });
 
 test('a repeat gets the same status as the first response: 201 if the first request created the resource, else 200', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { id } = (await create(p, 'a')).body as Agent;
   const { user_id } = await addMember(p, 'MEMBER');
   const grant = (key: string) =>
@@ -209,7 +209,7 @@ test('a repeat gets the same status as the first response: 201 if the first requ
 });
 
 test('a request that fails because the log is down releases its key, so a repeat succeeds when the log is available again', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();
   const down = await create(p, 'once');
@@ -221,7 +221,7 @@ test('a request that fails because the log is down releases its key, so a repeat
 });
 
 test('an idempotency key is refused unless it has 1 to 255 printable ASCII characters', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\u007fb']) assert.is((await create(p, key)).status, 400, JSON.stringify(key));
   assert.is(created(p), 0);
   assert.is((await create(p, `${'x'.repeat(254)}~`)).status, 201);

@@ -1,13 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
-import { addMember, type InMemoryPlatform } from '../fixtures/users.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, type TestPlatform } from '../fixtures/users.ts';
 
-const sendWithKey = (p: InMemoryPlatform, method: string, path: string, body?: object): Promise<Answer> =>
+const sendWithKey = (p: TestPlatform, method: string, path: string, body?: object): Promise<Answer> =>
   p.send(method, path, { ...(body && { body }), headers: { 'idempotency-key': 'once' } });
 
-const later = (p: InMemoryPlatform, ms: number): void => {
+const later = (p: TestPlatform, ms: number): void => {
   const { now } = p.clock;
   p.clock.now = () => now() + ms;
 };
@@ -17,7 +17,7 @@ const later = (p: InMemoryPlatform, ms: number): void => {
  * that both responses are equal and that the repeat appends no events.
  */
 const assertRepeatable = async (
-  p: InMemoryPlatform,
+  p: TestPlatform,
   send: () => Promise<Answer>,
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<Answer> => {
@@ -33,10 +33,10 @@ const assertRepeatable = async (
   return first;
 };
 
-const opened = (p: InMemoryPlatform) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
+const opened = (p: TestPlatform) => p.eventsOf('SuperAdminAccessOpened').map(({ data }) => (data as { until: string }).until);
 
 test('a repeated break-glass request returns the end time that the first request recorded', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const answer = await assertRepeatable(p, () => sendWithKey(p, 'POST', path, { reason: 'x', minutes: 1 }));
   assert.equal(opened(p), [(answer.body as { until: string }).until]);
@@ -44,7 +44,7 @@ test('a repeated break-glass request returns the end time that the first request
 });
 
 test('if a process stops after it has recorded a break-glass request, a repeat returns the recorded end time', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const path = `/admin/tenants/${p.tenant_id}/break-glass`;
   const { append } = p.log;
   p.log.append = (...call: Parameters<typeof append>) =>
@@ -59,7 +59,7 @@ test('if a process stops after it has recorded a break-glass request, a repeat r
 });
 
 test('a repeat gets the same response as the first request, even if the read models and the clock have changed since', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const tenant = `/admin/tenants/${p.tenant_id}`;
   const { user_id } = await addMember(p, 'MEMBER');
   await p.waitForProjections();
@@ -84,7 +84,7 @@ test('a repeat gets the same response as the first request, even if the read mod
 });
 
 test('a repeated request to grant access gets the same response, even if the user is no longer a member', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
   const { user_id } = await addMember(p, 'MEMBER');
   const removeMember = () => p.send('DELETE', `${p.tenant}/members/${user_id}`);
@@ -97,7 +97,7 @@ test('a repeated request to grant access gets the same response, even if the use
 });
 
 test('a repeated change of an integration gets the same response, even if its agent has been deleted since', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const agentOf = async (slug: string) => {
     const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug } });
     return { id: (created.body as { id: string }).id, path: created.headers.get('location')! };
@@ -134,7 +134,7 @@ test('a projection maintenance request with an idempotency key is executed once'
       done.push(what);
       return answer;
     };
-  const p = await createInMemoryPlatform({
+  const p = await createTestPlatform({
     createProjectionAdmin: () =>
       ({
         rebuild: succeedOnce('rebuild', { ...rebuild, state: 'running' as const }),

@@ -6,9 +6,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAX_JSON_BYTES } from '../../api/http/json-body.ts';
 import { listen } from '../../infra/http/listen.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
 const AGENTS = `${p.tenant}/agents`;
 const HEAD = ['Host: annals.test', `Authorization: Bearer ${p.key}`];

@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Item = { user_id: string; created_at: string };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).headers.get('location')!;
 const own = ((await p.send('GET', `${agent}/roles`)).body as Item[])[0]!.user_id;
 

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PAGE_BYTES } from '../../projections/read-model.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const AGENTS = 24;
 const LARGE = 'x'.repeat(450_000);
 const created: string[] = [];

@@ -1,18 +1,19 @@
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
-import { parseToken } from '../../domain/event.ts';
+import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
-import { allModels, MODEL_SORTS } from '../../projections/agents/model.ts';
+import { agents } from '../../projections/agents/agent.ts';
+import { allModels, MODEL_SORTS, models } from '../../projections/agents/model.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
+import { users } from '../../projections/identity/user.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
 import type { Page, PageQuery, Reads } from '../../projections/read-model.ts';
-import { projections } from '../../projections/registry.ts';
-import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.ts';
+import { TENANT_SORTS, tenantPage, tenants } from '../../projections/tenants/tenant.ts';
 import { INTEGRATION_SORTS, integrationPage } from '../../projections/webhooks/integration.queries.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
-import { startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
-import { freshDatabase } from '../fixtures/test-services.ts';
+import { integrations } from '../../projections/webhooks/integration.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
@@ -21,7 +22,7 @@ type Parameter = { name: string; in: string; schema: { enum?: string[] } };
 type Document = { paths: Record<string, Record<string, { parameters?: Parameter[] }>> };
 
 const filled = async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   for (const [n, name] of ['Zed', 'anna', 'Emile', 'Bob', 'bob'].entries()) {
     const kind = n % 2 === 0 ? 'user' : 'coding';
     const created = await p.send('POST', `${p.tenant}/agents`, { body: { name, slug: `slug-${5 - n}`, kind } });
@@ -56,7 +57,7 @@ const isSorted = (items: readonly Item[], sort: string): boolean => {
 };
 
 test('a list can be sorted by name and read in pages even if names have the maximum length', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const longest = (n: number) => '語'.repeat(254) + n;
   for (const n of [1, 2]) assert.is((await p.send('POST', `${p.tenant}/api-keys`, { body: { name: longest(n) } })).status, 201);
   await p.waitForProjections();
@@ -108,37 +109,77 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
 });
 
 type List = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>) => Promise<Page>;
+type Listed = { readonly list: List; readonly projection: AnyProjection; readonly columns: readonly string[]; readonly doc?: string };
+type Platform = Awaited<ReturnType<typeof filled>>;
 
-test('Postgres sorts by each field like the in-memory read model', async () => {
+/** The items of all pages of two items. Each page but the last one must be full. */
+const readPages = async (reads: Reads, list: List, sort: PageQuery['sort']): Promise<Item[]> => {
+  const items: Item[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await list(reads, { sort, limit: 2, cursor });
+    const found = JSON.parse(page.body) as Item[];
+    assert.ok(page.next === null ? found.length <= 2 : found.length === 2);
+    items.push(...found);
+    cursor = page.next;
+  }
+  return items;
+};
+
+/** The items of a list, as a fold of the log in memory has them: those of this tenant, or of the platform. */
+const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descending }: PageQuery['sort']): Item[] => {
+  const [table] = projection.tables;
+  const at = doc ? Object.keys(table!.docs).indexOf(doc) : 0;
+  const direction = descending ? -1 : 1;
+  return [...p.foldedRows(projection.name, table!.name).values()]
+    .map(({ row, docs }) => ({ row: row as Item, doc: JSON.parse(docs[at]!) as Item }))
+    .filter(({ row }) => row.tenant_id === undefined || row.tenant_id === p.tenant_id)
+    .sort((a, b) => direction * (order(a.row[column]!, b.row[column]!) || order(a.row.id!, b.row.id!)))
+    .map((each) => each.doc);
+};
+
+test('Postgres sorts by each field: the items of all pages are those of the log, null is greater than any value, and ids break ties', async () => {
   const p = await filled();
-  const { reads, close } = await startProjectionPlatform(p.log, await freshDatabase(), projections);
-  for (const { name } of projections) await waitForProjection(reads, p.log, name);
-  const lists: [List, readonly string[]][] = [
-    [(from, window) => agentPage(from, p.tenant_id, { visibility: { all: true } }, window), AGENT_SORTS],
-    [(from, window) => integrationPage(from, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window), INTEGRATION_SORTS],
-    [allModels, MODEL_SORTS],
-    [tenantPage, TENANT_SORTS],
-    [(from, window) => userPage(from, undefined, window), USER_SORTS],
+  const lists: readonly Listed[] = [
+    {
+      list: (reads, window) => agentPage(reads, p.tenant_id, { visibility: { all: true } }, window),
+      projection: agents,
+      columns: AGENT_SORTS,
+      doc: 'list_doc',
+    },
+    {
+      list: (reads, window) => integrationPage(reads, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window),
+      projection: integrations,
+      columns: INTEGRATION_SORTS,
+    },
+    { list: allModels, projection: models, columns: MODEL_SORTS },
+    { list: tenantPage, projection: tenants, columns: TENANT_SORTS },
+    { list: (reads, window) => userPage(reads, undefined, window), projection: users, columns: USER_SORTS },
   ];
-  for (const [list, columns] of lists)
-    for (const column of columns)
+  for (const listed of lists)
+    for (const column of listed.columns)
       for (const descending of [true, false]) {
-        const bodies = async (from: Reads) => {
-          const pages: string[] = [];
-          for (let cursor: string | null | undefined; cursor !== null; ) {
-            const page: Page = await list(from, { sort: { column, descending }, limit: 2, cursor });
-            pages.push(page.body);
-            cursor = page.next;
-          }
-          return pages;
-        };
-        assert.equal(await bodies(reads), await bodies(p.memoryStore.reads), `${column} ${descending}`);
+        const found = await readPages(p.reads, listed.list, { column, descending });
+        assert.ok(found.length >= 5, `${listed.projection.name}: ${found.length} items`);
+        assert.equal(found, foldedItems(p, listed, { column, descending }), `${listed.projection.name} ${column} ${descending}`);
       }
-  await close();
   await p.close();
 });
 
-test('Postgres lists agents as of a position like the in-memory read model, including agents deleted since', async () => {
+/** The ids of the tenant's agents that exist after the events up to this position, the newest first. */
+const agentsExistingAt = (p: Platform, at: Position): string[] => {
+  const created = new Map<string, string>();
+  const deleted = new Set<string>();
+  for (const { type, category, tenant, id, position, at: time } of p.log.events) {
+    if (category !== 'agent' || tenant !== p.tenant_id || comparePositions(position, at) > 0) continue;
+    if (type === 'AgentCreated') created.set(id, time);
+    if (type === 'AgentDeleted') deleted.add(id);
+    if (type === 'AgentRestored') deleted.delete(id);
+  }
+  const existing = [...created].filter(([id]) => !deleted.has(id));
+  return existing.sort(([a, first], [b, second]) => compareText(second, first) || compareText(b, a)).map(([id]) => id);
+};
+
+test('Postgres lists the agents that existed at a position, including agents deleted since', async () => {
   const p = await filled();
   const [first, second] = (await p.send('GET', `${p.tenant}/agents`)).body as Item[];
   const changed = async (method: string, path: string) =>
@@ -147,15 +188,14 @@ test('Postgres lists agents as of a position like the in-memory read model, incl
   const positions = [await changed('POST', `${first!.id}/restore`), await changed('DELETE', `${second!.id}`)];
   await changed('DELETE', `${first!.id}`);
   await p.waitForProjections();
-  const { reads, close } = await startProjectionPlatform(p.log, await freshDatabase(), projections);
-  await waitForProjection(reads, p.log, 'agents');
-  const window = { sort: { column: 'created_at', descending: true }, limit: 3 };
+  const newest = { sort: { column: 'created_at', descending: true }, limit: 3 };
   for (const [n, at] of positions.entries()) {
-    const found = await agentIdsAsOf(reads, p.tenant_id, at, window);
-    assert.equal(found, await agentIdsAsOf(p.memoryStore.reads, p.tenant_id, at, window));
-    assert.equal([found.ids.includes(String(first!.id)), found.ids.includes(String(second!.id))], [true, n === 0]);
+    const page = await agentIdsAsOf(p.reads, p.tenant_id, at, newest);
+    const rest = await agentIdsAsOf(p.reads, p.tenant_id, at, { ...newest, cursor: page.next! });
+    assert.equal([...page.ids, ...rest.ids], agentsExistingAt(p, at));
+    assert.equal([page.ids.length, rest.ids.length, rest.next], [3, 2 - n, null]);
+    assert.equal([page.ids.includes(String(first!.id)), page.ids.includes(String(second!.id))], [true, n === 0]);
   }
-  await close();
   await p.close();
 });
 

@@ -2,8 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
-import { addMember, createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 
 const refused = async () => {
   throw new Refusal('unavailable', 'unavailable', { retryAfter: 5 });
@@ -12,8 +12,8 @@ const refused = async () => {
 const FAILURES = { down: refused, silent: () => new Promise<never>((_, reject) => setTimeout(() => refused().catch(reject), 2_000)) };
 
 /** Makes every query of the read models fail like `one`, until the returned function is called. */
-const makeUnavailable = (p: InMemoryPlatform, one: () => Promise<never>): (() => void) => {
-  const reads = p.memoryStore.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
+const makeUnavailable = (p: TestPlatform, one: () => Promise<never>): (() => void) => {
+  const reads = p.reads as { -readonly [Name in keyof Reads]: Reads[Name] };
   const before = { ...reads };
   Object.assign(reads, { one, page: one, counter: one });
   return () => void Object.assign(reads, before);
@@ -24,7 +24,7 @@ type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id:
 
 for (const [name, failure] of Object.entries(FAILURES))
   test(`a mutation succeeds while the read models are ${name}, and its response has the last known counts`, async () => {
-    const p = await createInMemoryPlatform();
+    const p = await createTestPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');
     await p.send('POST', `${known.tenant}/agents`, { key: known.key, body: { name: 'A', slug: 'a' } });
@@ -58,7 +58,7 @@ for (const [name, failure] of Object.entries(FAILURES))
   });
 
 test('agents can be created while the read models do not respond, and only the first creation waits', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const back = makeUnavailable(p, FAILURES.silent);
   const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });
   assert.is((await create('a')).status, 201);

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> => {
@@ -13,7 +13,7 @@ const timed = async <T>(work: Promise<T>): Promise<{ result: T; ms: number }> =>
 };
 
 test('a caller reads its own writes in lists and single resources, even if the projections lag', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   // Delay each event by this many milliseconds. The delays of several events add up; a read waits for at most 250 ms in
   // total.
   p.projectionDelay.ms = 25;
@@ -39,7 +39,7 @@ test('a caller reads its own writes in lists and single resources, even if the p
 });
 
 test("a tenant's agent count includes an agent that the caller has just created; with a Consistency-Token, the read waits longer than 250 ms", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
   const counted = async (headers = {}) => ((await p.send('GET', path, { headers })).body as { agent_count: number }).agent_count;
@@ -58,7 +58,7 @@ const fastest = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: numb
 };
 
 test('a read by a caller without recent writes does not wait for the projections', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const auditor = await addMember(p, 'AUDITOR');
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -70,7 +70,7 @@ test('a read by a caller without recent writes does not wait for the projections
 });
 
 test('if a projection is far behind, the first read of a list waits 250 ms, and the next reads do not wait', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
   await p.send('POST', `${p.tenant}/agents`, { body: { name: 'One', slug: 'one' } });
@@ -84,7 +84,7 @@ test('if a projection is far behind, the first read of a list waits 250 ms, and 
 });
 
 /** Stops the projections until the returned function is called. */
-const stopProjections = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) => {
+const stopProjections = (p: Awaited<ReturnType<typeof createTestPlatform>>) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   p.projectionDelay.until = promise;
   return () => {
@@ -97,7 +97,7 @@ const stopProjections = (p: Awaited<ReturnType<typeof createInMemoryPlatform>>) 
 const shown = ({ status, text, headers }: Answer) => [status, status === 200 ? text : '', headers.get('etag')];
 
 test('a change that the projection has not applied yet is read from the aggregate cache, and equals what the read model shows later', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   const models = ((await p.send('GET', `${p.tenant}/models`)).body as { id: string }[]).map(({ id }) => id);
   let path = '';
@@ -132,7 +132,7 @@ test('a change that the projection has not applied yet is read from the aggregat
 });
 
 test('a read of an agent in the aggregate cache does not wait, unless its consistency token is beyond the cached state', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const admin = await addMember(p, 'ADMIN');
   await p.waitForProjections();
   const release = stopProjections(p);

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import * as assert from 'uvu/assert';
 import { createRequestLog, MAX_LINES_PER_INTERVAL } from '../../infra/http/request-log.ts';
 import { createRequestObserver } from '../../infra/http/request-observer.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ const startPlatform = async (level: 'debug' | 'info') => {
   const lines: string[] = [];
   const log = createRequestLog(pino({ level }, { write: (line: string) => void lines.push(line) }), INTERVAL_MS);
   const registry = new Registry();
-  const platform = await createInMemoryPlatform({ onResponse: createRequestObserver(registry, log) });
+  const platform = await createTestPlatform({ onResponse: createRequestObserver(registry, log) });
   afterTest(platform.close);
   /** The lines since the last call, without the fields that differ in every run. */
   const takeLines = (): Line[] =>

@@ -8,7 +8,7 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
@@ -20,8 +20,8 @@ const MISSING = `c${'0'.repeat(24)}`;
 /**
  * Starts the platform behind a real HTTP server, because Node and Hono's adapter for Node also set response headers.
  */
-const startServer = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
-  const p = await createInMemoryPlatform(options);
+const startServer = async (options: Parameters<typeof createTestPlatform>[0] = {}) => {
+  const p = await createTestPlatform(options);
   const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
   const ask = (method: string, path: string, { key = '', body, headers = {} }: Sent = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -199,7 +199,7 @@ const refusals = async (): Promise<string[]> => {
   await refused('a field too many', 'POST', agents, { body: '{"nothing":1}' });
   await refused('too many headers', 'GET', '/me', { headers: Object.fromEntries(Array.from({ length: 210 }, (_, n) => [`x-${n}`, '1'])) });
   await refused('no such projection', 'GET', agents, { headers: { 'consistency-token': '9999999999:9999999999' } });
-  const reads = p.memoryStore.reads as { page: unknown };
+  const reads = p.reads as { page: unknown };
   const { page } = reads;
   reads.page = () => Promise.reject(Object.assign(new Error('select secret from annals.keys'), { code: '42P01' }));
   await refused('a failure of our own', 'GET', agents);

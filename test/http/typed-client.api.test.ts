@@ -8,14 +8,14 @@ import { createAdaptorServer } from '@hono/node-server';
 import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
 const fixtures = join(root, 'test/fixtures');
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const { dir } = createTempDirectory();
 symlinkSync(modules, join(dir, 'node_modules'));
 writeFileSync(join(dir, 'package.json'), '{"type": "module"}');

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const AT_ONCE = 50;
 
@@ -11,7 +11,7 @@ const counted = (answers: readonly Answer[]): Record<number, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, some]) => [status, some!.length]));
 
 test('if 50 requests create a tenant with the same slug at once, exactly one succeeds, and only its owner is registered', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', '/admin/tenants', { body: { name: 'Race', slug: 'race', owner_email: `owner${index}@race.test` } }),
   );
@@ -22,7 +22,7 @@ test('if 50 requests create a tenant with the same slug at once, exactly one suc
 });
 
 test('if 50 requests create a plan, agent or allowed account with the same unique key at once, exactly one succeeds', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const limits = { agents: 1, members: 1, cron_jobs: 1, webhooks_per_minute: 1 };
   const plans = await atOnce(() => p.send('POST', '/admin/plans', { body: { slug: 'race', name: 'Race', monthly_usd: 1, limits } }));
   const agents = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Race', slug: 'race' } }));
@@ -34,7 +34,7 @@ test('if 50 requests create a plan, agent or allowed account with the same uniqu
 });
 
 test('50 concurrent invitations of the same e-mail address create one member and one user', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const answers = await atOnce((index) =>
     p.send('POST', `${p.tenant}/members`, { body: { email: index % 2 ? 'one@race.test' : 'One@Race.test' } }),
   );
@@ -45,7 +45,7 @@ test('50 concurrent invitations of the same e-mail address create one member and
 });
 
 test('if 50 requests reuse the unique key of a deleted agent or account at once, exactly one succeeds', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const created = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'First', slug: 'again' } })).body as { id: string };
   assert.is((await p.send('DELETE', `${p.tenant}/agents/${created.id}`)).status, 204);
   const answers = await atOnce(() => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Next', slug: 'again' } }));
@@ -60,7 +60,7 @@ test('if 50 requests reuse the unique key of a deleted agent or account at once,
 });
 
 test('if two OWNERs demote each other with 50 concurrent requests, only one of them is demoted', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const owner = (await p.send('GET', '/me')).body as { user: { id: string } };
   const invited = (await p.send('POST', `${p.tenant}/members`, { body: { email: 'second@race.test', role: 'OWNER' } })).body as {
     user_id: string;
@@ -76,7 +76,7 @@ test('if two OWNERs demote each other with 50 concurrent requests, only one of t
 });
 
 test('creating an agent with a slug that many deleted agents had does not read the streams of the deleted agents', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const again = () => p.send('POST', `${p.tenant}/agents`, { body: { name: 'Again', slug: 'again' } });
   for (let n = 0; n < 10; n++) await p.send('DELETE', (await again()).headers.get('location')!);
   const { read } = p.log;

@@ -2,12 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isAllowedAccount } from '../../commands/identity/allowed-account.ts';
 import { Email } from '../../domain/fields.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 const ACCOUNTS = '/admin/allowed-accounts';
 
 test('an allowed e-mail address is listed and cannot be allowed twice; allowing it again after it was disallowed creates a new account', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const allow = (email: string) => p.send('POST', ACCOUNTS, { body: { email } });
   const first = await allow('Ada@Example.com');
   assert.is(first.status, 201);
@@ -69,7 +69,7 @@ const INVALID_ADDRESSES = [
 ];
 
 test('every field for an e-mail address accepts 3 to 253 characters, in the form that browsers accept', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   let slugs = 0;
   const requests: ((email: unknown) => Promise<Answer>)[] = [
     (email) => p.send('POST', ACCOUNTS, { body: { email } }),

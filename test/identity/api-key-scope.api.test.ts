@@ -2,12 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const KEYS = `${p.tenant}/api-keys`;
 const owner = await addMember(p, 'OWNER');
 const admin = await addMember(p, 'ADMIN');

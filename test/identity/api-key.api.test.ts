@@ -3,13 +3,13 @@ import * as assert from 'uvu/assert';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 type CreatedKey = { id: string; key: string };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as CreatedKey).id;
 const A = `${p.tenant}/agents/${agent}`;
 const KEY_PATHS = [`${p.tenant}/api-keys`, '/admin/api-keys', `${A}/runner-keys`];

@@ -3,9 +3,9 @@ import * as assert from 'uvu/assert';
 import { isRead } from '../../api/http/operation.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, signInAtIssuer, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 const CALLBACK = 'http://annals.test/auth/callback';
 
@@ -225,7 +225,7 @@ signInTest('with a session cookie, a change is refused if its request does not c
 test('after too many failed sign-ins from an IP address, the issuer gets no requests until the minute is over', async () => {
   const issuer = await startIssuer();
   const config = { oidcIssuer: issuer.url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret };
-  const p = await createInMemoryPlatform({ issuer: config, limits: createRateLimiter() });
+  const p = await createTestPlatform({ issuer: config, limits: createRateLimiter() });
   try {
     let now = Date.now();
     p.clock.now = () => now;
@@ -266,7 +266,7 @@ signInTest('a sign-in gets 503 if the issuer fails or does not answer', async (s
 });
 
 test('without a configured issuer, the response to a sign-in names the missing environment variable', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const answer = await p.send('GET', '/auth/login', { key: '' });
   assert.is(answer.status, 409);
   assert.match(answer.text, /OIDC_ISSUER/);

@@ -10,7 +10,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { presetOf } from '../../domain/webhooks/provider.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { verifiedKeyCache } from '../../infra/http/verified-key-cache.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 import { type Classes, compareTimings, type Difference, welchTest } from '../fixtures/welch-t-test.ts';
 
@@ -42,7 +42,7 @@ const assertSameTime = async <T>(name: string, run: (input: T) => unknown, class
   assert.not(leaks(found.at(-1)!), `${name}: ${found.map(text)}`);
 };
 
-const p = await createInMemoryPlatform();
+const p = await createTestPlatform();
 const counts = { loads: 0, digests: 0, names: 0 };
 const load: AggregateReader['load'] = (...place) => {
   counts.loads++;

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { issueKey } from '../../commands/identity/api-key.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Me = {
@@ -12,7 +12,7 @@ type Me = {
 };
 
 test('/me with a platform key shows all tenants of the user; with a tenant key only its own tenant', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const other = await createSecondTenant(p);
   const me = async (key?: string) => (await p.send('GET', '/me', key ? { key } : {})).body as Me;
   await p.send('POST', `${other.tenant}/members`, { key: other.key, body: { email: 'admin@annals.localhost', role: 'AUDITOR' } });
@@ -39,7 +39,7 @@ test('/me with a platform key shows all tenants of the user; with a tenant key o
 });
 
 test('/me with a runner key shows its agent, and no permissions of a user', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
   const { key } = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   const me = (await p.send('GET', '/me', { key })).body as Me;
@@ -54,7 +54,7 @@ test('/me with a runner key shows its agent, and no permissions of a user', asyn
 });
 
 test('/me shows all tenants of a user, even if they do not fit into one page, and tenant_count counts all of them', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const COUNT = 203;
   const owner_email = 'many@example.com';
   for (let n = 0; n < COUNT; n++) await p.send('POST', '/admin/tenants', { body: { name: `T${n}`, slug: `t${n}`, owner_email } });

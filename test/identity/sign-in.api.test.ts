@@ -9,9 +9,9 @@ import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { tenantCloser } from '../../infra/reactors/close-tenants.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
 import { allowAccount, type SignInPlatform, SOMEBODY, signInTest } from '../fixtures/sign-in-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
 const bearer = (p: SignInPlatform['p'], token: string, path = '/me') => p.send('GET', path, { key: token });
@@ -229,7 +229,7 @@ signInTest('tokens with a new key of the issuer are accepted; while the issuer c
   } finally {
     await rotated.close();
   }
-  const cold = await createInMemoryPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
+  const cold = await createTestPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id } });
   assert.is((await bearer(cold, await issuer.sign())).status, 503);
   const back = await startIssuer({ port: issuer.port });
   try {
@@ -246,7 +246,7 @@ test('if the issuer does not return its keys, a token gets 503 and does not coun
   const issuer = await startIssuer();
   issuer.failure.path = '/jwks';
   issuer.failure.how = 'fails';
-  const p = await createInMemoryPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
+  const p = await createTestPlatform({ issuer: { oidcIssuer: issuer.url, oidcAudience: CLIENT.id }, limits: createRateLimiter() });
   try {
     await allowAccount({ p, issuer });
     const token = await issuer.sign();

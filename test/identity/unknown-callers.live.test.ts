@@ -8,12 +8,11 @@ import { openSignInMethods } from '../../infra/oidc/sign-in.ts';
 import { createApplication } from '../../infra/processes/application.ts';
 import { openApplicationCache } from '../../infra/processes/application-cache.ts';
 import { seed } from '../../infra/processes/seed.ts';
-import { openMemoryStore } from '../../projections/engine/memory-store.ts';
-import { projections } from '../../projections/registry.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { CLIENT, startIssuer } from '../fixtures/oidc-issuer.ts';
+import { openReadModels } from '../fixtures/read-models.ts';
 import { startStore } from '../fixtures/store-process.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const WITHIN_MS = 1_000;
@@ -32,24 +31,22 @@ const countingReads = (log: Log): { readonly log: Log; readonly reads: () => num
 const startProcesses = async (logs: readonly Log[]) => {
   const issuer = await startIssuer();
   afterTest(issuer.close);
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   afterTest(p.close);
   const logger = pino({ level: 'silent' });
   const publicUrl = 'http://annals.test';
   const config = { oidcIssuer: issuer.url, oidcAudience: CLIENT.id };
+  const { reads } = await openReadModels(logs[0]!);
   const processes = [];
   for (const log of logs) {
     const cache = openApplicationCache(log);
     await cache.start();
-    const sink = openMemoryStore(projections);
-    const following = log.follow({ event: (event) => sink.feed([event]) });
     const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
-    const parts = { log, cache, vault: p.vault, reads: sink.reads, logger, publicUrl, operations: p.operations, signIn };
+    const parts = { log, cache, vault: p.vault, reads, logger, publicUrl, operations: p.operations, signIn };
     const { app, close, systemContext } = createApplication({ ...parts, plainRoutes: () => undefined, address: () => '127.0.0.1' });
     afterTest(async () => {
       await close();
       await cache.close();
-      await following.stop();
     });
     const send = (method: string, path: string, key: string, body?: object): Promise<Response> =>
       Promise.resolve(

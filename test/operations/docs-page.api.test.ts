@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { BOOT_SCRIPT } from '../../api/operations/docs-page.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Parameter = { in: string; name: string; required: boolean; examples?: { default: { 'x-disabled': boolean } } };
 type Content = {
@@ -15,7 +15,7 @@ type Shown = { content: Content; servers: { url: string }[] };
 
 /** Runs the docs page's script as a browser at `origin` would. Returns what it passes to Scalar, the viewer. */
 const opened = async (origin: string): Promise<Shown> => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const document = JSON.stringify(openapi(p.operations, plainPaths, 'https://annals.example'));
   await p.close();
   return new Promise((resolve) => {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { openProjectionAdmin } from '../../infra/projector/projection-admin.ts';
 import { projections } from '../../projections/registry.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { query, silentLogger, startWorker, waitUntil } from '../fixtures/live-projections.ts';
 import { startTcpProxy } from '../fixtures/tcp-proxy.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
@@ -20,12 +20,12 @@ type Status = { name: string; state: string; lag_events: number; position: strin
 
 const AGENTS = '/admin/projections/agents';
 
-/** Starts an in-memory platform whose projection administration uses a real database. A worker fills the database. */
+/** Starts a platform whose projection administration uses a database of its own. A worker fills the database. */
 const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = async (url) => url) => {
   const databaseUrl = await freshDatabase();
   const url = await reachedBy(databaseUrl);
   let close = async (): Promise<void> => {};
-  const p = await createInMemoryPlatform({
+  const p = await createTestPlatform({
     createProjectionAdmin: (log) => {
       const operators = openProjectionAdmin(url, log, silentLogger);
       close = operators.close;

@@ -5,7 +5,7 @@ import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 import { createTokenBuckets } from '../../infra/ratelimit/token-buckets.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 const policy = { name: 'test', quota: 10, seconds: 60 };
@@ -72,7 +72,7 @@ const small = {
 };
 
 test('responses name the rate limits; a request beyond them gets 429 with Retry-After, and changes nothing', async () => {
-  const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
+  const p = await createTestPlatform({ limits: createRateLimiter(small) });
   let now = Date.now();
   p.clock.now = () => now;
   const member = await addMember(p, 'MEMBER');
@@ -94,7 +94,7 @@ test('responses name the rate limits; a request beyond them gets 429 with Retry-
 });
 
 test('the API keys of a tenant share one limit; another tenant and the platform have separate limits', async () => {
-  const p = await createInMemoryPlatform({ limits: createRateLimiter(small) });
+  const p = await createTestPlatform({ limits: createRateLimiter(small) });
   const [one, two] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
   const other = await createSecondTenant(p);
   const statuses = async (key: string, count: number): Promise<number[]> => {
@@ -112,7 +112,7 @@ test('the API keys of a tenant share one limit; another tenant and the platform 
 
 test('a signed-in user has the same limit as one API key; a signed-in super-admin has the limit of the platform', async () => {
   const verify = async (token: string) => ({ email: `${token.split('.')[0]}@example.com`, name: null });
-  const p = await createInMemoryPlatform({ limits: createRateLimiter(small), verify });
+  const p = await createTestPlatform({ limits: createRateLimiter(small), verify });
   for (const name of ['member', 'admin', 'other'])
     await p.send('POST', '/admin/allowed-accounts', { body: { email: `${name}@example.com` } });
   const request = (name: string) => p.send('GET', '/me', { key: `${name}.of.test` });
@@ -128,7 +128,7 @@ test('a signed-in user has the same limit as one API key; a signed-in super-admi
 });
 
 test('after 20 invalid credentials in a minute, an IP address gets 429; only credentials that were valid before are still accepted from it', async () => {
-  const p = await createInMemoryPlatform({ limits: createRateLimiter() });
+  const p = await createTestPlatform({ limits: createRateLimiter() });
   let now = Date.now();
   p.clock.now = () => now;
   const spare = await addMember(p, 'MEMBER');

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { issueRunnerCredential } from '../../commands/runners/runner-credential.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { given } from '../fixtures/given.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
 const issued = {
@@ -42,8 +42,8 @@ const broker = async ({ credential }: { credential: string }) => ({
   public_key: `U${credential}`,
 });
 
-const withAgent = async (options: Parameters<typeof createInMemoryPlatform>[0] = {}) => {
-  const p = await createInMemoryPlatform(options);
+const withAgent = async (options: Parameters<typeof createTestPlatform>[0] = {}) => {
+  const p = await createTestPlatform(options);
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Triage', slug: 'triage' } })).body as { id: string };
   return { p, agent: id, path: `${p.tenant}/agents/${id}/runner-credentials` };
 };

@@ -8,23 +8,23 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { startTenantCloser, tenantCloser } from '../../infra/reactors/close-tenants.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
 import { tenants } from '../../projections/tenants/tenant.ts';
-import { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
 import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { pause, startStore } from '../fixtures/store-process.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
-import { createSecondTenant, type InMemoryPlatform } from '../fixtures/users.ts';
+import { createSecondTenant, type TestPlatform } from '../fixtures/users.ts';
 
 const DAY = 86_400_000;
 const reason = { reason: 'a test' };
 
 /** Runs the tenant closer on the ids of all tenants, as if the read model listed each of them as due. */
-const closeDue = async (p: InMemoryPlatform): Promise<void> => {
+const closeDue = async (p: TestPlatform): Promise<void> => {
   const ids = p.eventsOf('TenantCreated').map(({ id }) => id);
   await tenantCloser(p.log)(ids, new Date(p.clock.now()).toISOString());
 };
 
 /** Creates a tenant with an agent, a runner key and a webhook integration. */
-const createTenant = async (p: InMemoryPlatform, slug: string) => {
+const createTenant = async (p: TestPlatform, slug: string) => {
   const { tenant, key, id } = await createSecondTenant(p, slug);
   const create = async (path: string, body: object) =>
     (await p.send('POST', tenant + path, { key, body })).body as { id: string; key: string };
@@ -35,7 +35,7 @@ const createTenant = async (p: InMemoryPlatform, slug: string) => {
 };
 
 test('30 days after a tenant started to close, its API keys and webhooks are refused, it cannot be reopened, and its slug can be used again', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   let now = Date.now();
   p.clock.now = () => now;
   const acme = await createTenant(p, 'acme');
@@ -82,7 +82,7 @@ test('30 days after a tenant started to close, its API keys and webhooks are ref
 });
 
 test('a tenant that is reopened in time stays open, even if the clock was set back', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   let now = Date.now();
   p.clock.now = () => now;
   const acme = await createTenant(p, 'acme');

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
-type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
+type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 
 const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
 
@@ -35,7 +35,7 @@ const agentIn = async (p: Platform, tenant: string, key: string, slug: string): 
   bodyOf<{ id: string }>(await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Agent', slug } })).id;
 
 test('the list of agents shows a member only agents on which they have a role or grant', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member, auditor } = await tenantWithMembers(p);
   const agent = await agentIn(p, tenant, owner, 'one');
   const path = `${tenant}/agents/${agent}`;
@@ -66,7 +66,7 @@ test('the list of agents shows a member only agents on which they have a role or
 });
 
 test('a role on an agent ends with the membership: a member who rejoins has no roles', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   assert.is((await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'MANAGER' } })).status, 200);
@@ -81,7 +81,7 @@ test('a role on an agent ends with the membership: a member who rejoins has no r
 });
 
 test('the last OWNER of a tenant and of an agent cannot be removed', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, admin, member } = await tenantWithMembers(p);
   const own = bodyOf<{ user: { id: string } }>(await p.send('GET', '/me', { key: owner })).user.id;
   assert.is((await p.send('DELETE', `${tenant}/members/${own}`, { key: owner })).status, 409);
@@ -101,7 +101,7 @@ test('the last OWNER of a tenant and of an agent cannot be removed', async () =>
 });
 
 test('the only owner of a new agent cannot be removed, even if the read model lags', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   await p.waitForProjections();
   const remove = (user_id: string) => p.send('DELETE', `${tenant}/members/${user_id}`, { key: owner });
@@ -122,7 +122,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
 });
 
 test('each effective permission names the event that allowed it; a permission that is not allowed names none', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
@@ -144,7 +144,7 @@ test('each effective permission names the event that allowed it; a permission th
 });
 
 test("members who may read an agent can read their own permissions on it; members who manage its roles can read everyone's", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member, admin } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   const ask = async (key: string, query: string) => (await p.send('GET', `${path}/effective-permissions${query}`, { key })).status;
@@ -164,7 +164,7 @@ test("members who may read an agent can read their own permissions on it; member
 });
 
 test('restoring a deleted agent needs agent:delete; restoring an earlier revision needs agent:settings:write', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PATCH', path, { key: owner, body: { name: 'Changed' } });
@@ -186,7 +186,7 @@ test('restoring a deleted agent needs agent:delete; restoring an earlier revisio
 });
 
 test('members of a suspended tenant get 403; a super-admin can read a tenant only after a break-glass request, which its audit log shows', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'unpaid' } })).status, 200);
   assert.is(bodyOf(await p.send('GET', `${tenant}/agents`, { key: owner })).code, 'tenant_suspended');
@@ -205,7 +205,7 @@ test('members of a suspended tenant get 403; a super-admin can read a tenant onl
 });
 
 test('a tenant cannot switch external mail on again after the platform has switched it off', async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { id, tenant, owner } = await tenantWithMembers(p);
   const setByPlatform = (external_mail_enabled: boolean) => p.send('PATCH', `/admin/tenants/${id}`, { body: { external_mail_enabled } });
   const enableByTenant = () => p.send('PATCH', tenant, { key: owner, body: { external_mail_enabled: true } });
@@ -221,7 +221,7 @@ test('a tenant cannot switch external mail on again after the platform has switc
 });
 
 test("the list of users shows each user's tenants, and a super-admin cannot remove their own access", async () => {
-  const p = await createInMemoryPlatform();
+  const p = await createTestPlatform();
   const { id, member } = await tenantWithMembers(p);
   const rows = bodyOf<{ id: string; email: string; tenant_count: number; primary_tenant: unknown }[]>(
     await p.send('GET', '/api/v1/admin/users?q=member@'),

@@ -1,5 +1,5 @@
 import { tokenOf } from '../../domain/event.ts';
-import type { Answer } from '../fixtures/in-memory-platform.ts';
+import type { Answer } from '../fixtures/test-platform.ts';
 import type { Dataset } from './dataset.ts';
 import {
   hasOnlyAgentRoles,

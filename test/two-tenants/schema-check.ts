@@ -1,4 +1,4 @@
-import type { Answer } from '../fixtures/in-memory-platform.ts';
+import type { Answer } from '../fixtures/test-platform.ts';
 import { type Call, type Document, resolved, type Schema } from './id-positions.ts';
 
 /** The fields of a value that its schema does not name, as JSON pointers. */

@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
-import type { createInMemoryPlatform } from '../fixtures/in-memory-platform.ts';
+import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
-export type Platform = Awaited<ReturnType<typeof createInMemoryPlatform>>;
+export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 export type Created = { id: string; user_id: string; key: string; secret: string; url: string };
 
 /**

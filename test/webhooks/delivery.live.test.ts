@@ -1,8 +1,10 @@
 import * as assert from 'uvu/assert';
 import { chunkStream } from '../../domain/webhooks/delivery-body.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
-import type { Reads } from '../../projections/read-model.ts';
-import { deliveryById, deliveryPage } from '../../projections/webhooks/delivery.queries.ts';
+import { compareText } from '../../projections/column-values.ts';
+import type { Row } from '../../projections/projection.ts';
+import type { Page } from '../../projections/read-model.ts';
+import { type DeliveryFilter, deliveryById, deliveryPage } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { integrationById, integrationPage } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
@@ -11,7 +13,21 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
 
-test('the rows of integrations and deliveries in Postgres equal the fold of the log, and queries return the same as in memory', async () => {
+/** Newest first, and for the same time, the row with the greater id first. */
+const byTime = (column: string) => (a: Row, b: Row) =>
+  compareText(b[column] as string, a[column] as string) || compareText(b.id as string, a.id as string);
+
+/**
+ * The items of a list of deliveries. `rows` are all deliveries of the integration. The delivery that came before with
+ * the same body marks a later one as a replay.
+ */
+const listed = (rows: readonly Row[], selected: readonly Row[]): object[] =>
+  selected.toSorted(byTime('received_at')).map((row) => {
+    const [first] = rows.filter(({ sha256 }) => sha256 === row.sha256).toSorted((a, b) => byTime('received_at')(b, a));
+    return { ...JSON.parse(row.list_doc as string), replay_suspect: row.sha256 !== null && first!.id !== row.id };
+  });
+
+test('the rows of integrations and deliveries in Postgres equal the fold of the log, and queries return exactly the selected rows', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   await given.deliver('{"a":1}', { 'x-github-delivery': 'één · "quoted" \\' });
   await given.deliver('{"a":1}', { 'x-github-delivery': '2' });
@@ -20,6 +36,7 @@ test('the rows of integrations and deliveries in Postgres equal the fold of the 
   await given.deliver('{}', { 'x-hub-signature-256': null, 'user-agent': 'x'.repeat(3_000) });
   await given.call('POST', `webhook-integrations/${given.hook}/rotate-secret`, {});
   await given.deliver('{"b":1}', { 'x-github-delivery': '5' });
+  await given.deliver('{"c":1}', { 'x-github-delivery': '6' });
   await given.connect({ label: 'NULL \\N {} "' });
   const disconnected = (await given.connect()).json.id as string;
   await given.call('DELETE', `webhook-integrations/${disconnected}`);
@@ -38,18 +55,43 @@ test('the rows of integrations and deliveries in Postgres equal the fold of the 
   const window = { sort: { column: 'received_at', descending: true }, limit: 3 };
   const newest = { ...window, sort: { ...window.sort, column: 'created_at' } };
   const integration = { tenant_id: given.tenant_id, integration_id: given.hook, marksReplays: true };
-  const answersOf = (from: Reads) =>
-    Promise.all([
-      deliveryPage(from, integration, {}, window),
-      deliveryPage(from, integration, { outcome: 'accepted', from: '2020-01-01T00:00:00Z' }, window),
-      deliveryPage(from, integration, { to: '2020-01-01T00:00:00Z' }, window),
-      deliveryById(from, given.tenant_id, json.id as string),
-      deliveryById(from, 'another', json.id as string),
-      integrationById(from, given.tenant_id, given.hook, 'https://annals.test'),
-      integrationById(from, given.tenant_id, disconnected, 'https://annals.test'),
-      integrationPage(from, { tenant_id: given.tenant_id, publicUrl: 'https://annals.test' }, {}, newest),
-    ]);
-  assert.equal(await answersOf(reads), await answersOf(given.memoryStore.reads));
+  const pages = async (filter: DeliveryFilter): Promise<object[][]> => {
+    const found: object[][] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: Page = await deliveryPage(reads, integration, filter, { ...window, cursor });
+      found.push(JSON.parse(page.body) as object[]);
+      cursor = page.next;
+    }
+    return found;
+  };
+  const rows = await foldedRows(given.log, deliveries, 'deliveries');
+  const inThrees = (items: readonly object[]) => [0, 3, 6].map((at) => items.slice(at, at + 3)).filter(({ length }) => length > 0);
+  const accepted = rows.filter(({ outcome }) => outcome === 'accepted');
+  assert.ok(rows.length > 6 && accepted.length > 3, `${rows.length} rows, ${accepted.length} of them accepted`);
+  assert.is(listed(rows, rows).filter((item) => 'replay_suspect' in item && item.replay_suspect).length, 1);
+  assert.equal(await pages({}), inThrees(listed(rows, rows)));
+  assert.equal(await pages({ outcome: 'accepted', from: '2020-01-01T00:00:00Z' }), inThrees(listed(rows, accepted)));
+  assert.equal(await pages({ to: '2020-01-01T00:00:00Z' }), [[]]);
+
+  const row = rows.find(({ id }) => id === json.id)!;
+  const found = { delivery: JSON.parse(row.doc as string), revision: row.revision };
+  assert.equal(await deliveryById(reads, given.tenant_id, json.id as string), found);
+  assert.is(await deliveryById(reads, 'another', json.id as string), null);
+
+  const publicUrl = 'https://annals.test';
+  const connected = (await foldedRows(given.log, integrations, 'integrations')).filter((one) => !one.disconnected);
+  const shown = connected.toSorted(byTime('created_at')).map(({ doc, revision }) => {
+    const item = JSON.parse(doc as string) as { id: string; url: string };
+    return { item: { ...item, url: publicUrl + item.url }, revision };
+  });
+  const hook = shown.find(({ item }) => item.id === given.hook)!;
+  assert.equal(await integrationById(reads, given.tenant_id, given.hook, publicUrl), {
+    doc: JSON.stringify(hook.item),
+    revision: hook.revision,
+  });
+  assert.is(await integrationById(reads, given.tenant_id, disconnected, publicUrl), null);
+  const page = await integrationPage(reads, { tenant_id: given.tenant_id, publicUrl }, {}, newest);
+  assert.equal([JSON.parse(page.body), page.next], [shown.map(({ item }) => item), null]);
   await close();
   await given.close();
 });

@@ -1,0 +1,65 @@
+import { comparePositions, type Position, parseToken, tokenOf } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
+
+/** The last known positions of the projections, and the callers that wait for them. */
+export type ProjectionPositions = {
+  /** Returns the position of a projection as a consistency token; null if it is unknown. */
+  readonly position: (projection: string) => string | null;
+  /**
+   * Waits until the projection has reached a position, for at most `ms` milliseconds.
+   * @throws Refusal not_caught_up, or malformed if the token is not one
+   */
+  readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
+  /** Whether the position of the projection is known and higher than this one. */
+  readonly isAfter: (projection: string, position: Position) => boolean;
+  /** Sets a position and ends the waits that it satisfies. */
+  readonly set: (projection: string, position: Position) => void;
+  /** Forgets all positions. */
+  readonly clear: () => void;
+};
+
+type Waiter = { readonly projection: string; readonly wanted: Position; readonly resolve: () => void };
+
+/** Creates an empty set of positions. */
+export const trackPositions = (): ProjectionPositions => {
+  const positions = new Map<string, Position>();
+  const waiters = new Set<Waiter>();
+
+  const hasReached = ({ projection, wanted }: Pick<Waiter, 'projection' | 'wanted'>): boolean => {
+    const position = positions.get(projection);
+    return position !== undefined && comparePositions(position, wanted) >= 0;
+  };
+  const passed: ProjectionPositions['passed'] = async (projection, token, ms) => {
+    const wanted = parseToken(token);
+    if (!wanted) throw new Refusal('malformed', 'This is not a consistency token.');
+    if (hasReached({ projection, wanted })) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = { projection, wanted, resolve };
+    const timer = setTimeout(
+      () => reject(new Refusal('not_caught_up', 'The read model has not reached this position yet.', { retryAfter: 1 })),
+      ms,
+    );
+    waiters.add(waiter);
+    await promise.finally(() => {
+      clearTimeout(timer);
+      waiters.delete(waiter);
+    });
+  };
+
+  return {
+    position: (projection) => {
+      const position = positions.get(projection);
+      return position ? tokenOf(position) : null;
+    },
+    passed,
+    isAfter: (projection, position) => {
+      const known = positions.get(projection);
+      return known !== undefined && comparePositions(known, position) > 0;
+    },
+    set: (projection, position) => {
+      positions.set(projection, position);
+      for (const waiter of waiters) if (waiter.projection === projection && hasReached(waiter)) waiter.resolve();
+    },
+    clear: () => positions.clear(),
+  };
+};
