@@ -1,5 +1,6 @@
 // limit: 240 s for this file (test/run.ts)
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
@@ -8,7 +9,7 @@ import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ADVISORY_STREAM, type ConsumerLimits, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
-import { startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
+import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
 import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
@@ -18,11 +19,20 @@ const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
 const AGENT = agentOf(0);
 
-const startRecorder = (log: Log, nats: NatsConnection) => {
-  const recorder = startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000 });
+const startRecorder = (log: Log, nats: NatsConnection, onSettled: (settled: SettledMessage) => void = () => {}) => {
+  const recorder = startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000, onSettled });
   afterTest(recorder.close);
   return recorder;
 };
+
+/** A log in which an append takes so long that two recorders load the same state before either has appended. */
+const delayAppends = (log: Log): Log => ({
+  ...log,
+  append: async (...append) => {
+    await sleep(100);
+    return log.append(...append);
+  },
+});
 
 const startTestRelay = async (log: Log, nats: NatsConnection) => {
   const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
@@ -69,16 +79,19 @@ const settle = async (nats: NatsConnection, count: number, reply: 'ack' | 'nak' 
 };
 
 test(
-  'acknowledged, terminated and expired messages are each recorded once, even if two recorders run and are restarted',
+  'acknowledged, terminated and expired messages are each recorded and counted once, even if two recorders run and are restarted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300, { maxDeliveries: 1, ackWaitMs: 500 });
     const other = await broker.connect();
-    let recorders = [startRecorder(log, nats), startRecorder(log, other)];
+    const settled: SettledMessage[] = [];
+    const slowLog = delayAppends(log);
+    const startBoth = () => [nats, other].map((each) => startRecorder(slowLog, each, (message) => void settled.push(message)));
+    let recorders = startBoth();
     for (let round = 0; round < 3; round++) {
       await settle(nats, 25, 'ack');
       await Promise.all(recorders.map((each) => each.close()));
-      recorders = [startRecorder(log, nats), startRecorder(log, other)];
+      recorders = startBoth();
     }
     await settle(nats, 10, 'term');
     const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
@@ -93,6 +106,9 @@ test(
     const { acknowledged, dead } = await settledIn(log);
     assert.equal([...acknowledged, ...dead].sort(), ownDeliveries(300).sort());
     assert.is(dead.length, 15);
+    const counts = Object.groupBy(settled, ({ outcome }) => outcome);
+    assert.equal([counts.acknowledged!.length, counts.terminated!.length, counts.max_deliveries!.length], [acknowledged.length, 10, 5]);
+    for (const { seconds } of settled) assert.ok(seconds !== null && seconds >= 0 && seconds < 240);
     await waitUntil(async () => (await (await manager(nats)).streams.info(ADVISORY_STREAM)).state.messages === 0);
   }),
 );
