@@ -2,8 +2,16 @@ import { auditExportPaths } from './audit/audit-export.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
+import { invitationPaths } from './tenants/invitation.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
 import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
 
 /** The OpenAPI entries of all routes outside the tables of operations. */
-export const plainPaths: PlainPaths = { ...systemPaths, ...inboundWebhookPaths, ...deliveryPaths, ...auditExportPaths, ...signInPaths };
+export const plainPaths: PlainPaths = {
+  ...systemPaths,
+  ...inboundWebhookPaths,
+  ...deliveryPaths,
+  ...auditExportPaths,
+  ...signInPaths,
+  ...invitationPaths,
+};

@@ -14,6 +14,7 @@ import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
@@ -34,7 +35,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(createBrokerUser),
-  Tenants: { ...tenantOperations, ...memberOperations, ...planOperations },
+  Tenants: { ...tenantOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: projectionAdminOperations(projectionAdmin),

@@ -72,13 +72,16 @@ const readFields = async (
   return { fields: parseOrRefuse(body, value) as object, bytes };
 };
 
-const runMutation = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: object): Promise<Response> => {
-  const { c, info, params } = request;
-  if (row.noETag && Array.isArray(info.ifMatch))
-    throw new Refusal('precondition_failed', 'This resource has no ETag: send the request without If-Match');
-  const { fields, bytes } = await readFields(row, runtime, request);
-  const input = { ...query, ...fields, ...params };
-  const run = async (ctx: Ctx) => (await row.run(ctx, input as never)) as Loaded<unknown>;
+/**
+ * Runs a mutation and creates its response. If the request has an Idempotency-Key, runs it once for that key. `bytes`
+ * are the bytes of the request's body.
+ */
+export const runOnce = async (
+  row: Operation,
+  runtime: Runtime,
+  { c, info, params }: AuthorizedRequest,
+  { bytes, run }: { readonly bytes: Uint8Array; readonly run: (ctx: Ctx) => Promise<Loaded<unknown>> },
+): Promise<Response> => {
   const respondWith = (loaded: Loaded<unknown>): Response => {
     runtime.readYourWrites.recordWrite(info.principal, loaded.position);
     return mutationResponse(row, params, loaded);
@@ -89,6 +92,15 @@ const runMutation = async (row: Operation, runtime: Runtime, request: Authorized
   const idempotent = { key, route: `${row.method} ${c.req.path}`, body: bytes, oneTimeSecret: row.oneTimeSecret === true };
   const locate = (loaded: Loaded<unknown>) => (row.location ? expandPath(row.location, params, loaded.state) : null);
   return respondWith(await runtime.runIdempotent(info, idempotent, run, locate));
+};
+
+const runMutation = async (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: object): Promise<Response> => {
+  const { info, params } = request;
+  if (row.noETag && Array.isArray(info.ifMatch))
+    throw new Refusal('precondition_failed', 'This resource has no ETag: send the request without If-Match');
+  const { fields, bytes } = await readFields(row, runtime, request);
+  const input = { ...query, ...fields, ...params };
+  return runOnce(row, runtime, request, { bytes, run: async (ctx) => (await row.run(ctx, input as never)) as Loaded<unknown> });
 };
 
 const respond = (row: Operation, runtime: Runtime, request: AuthorizedRequest, query: object): Promise<Response> =>

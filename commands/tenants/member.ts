@@ -24,7 +24,7 @@ const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): Tenant.TenantR
  * Returns a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
  * comes from the state on which the decision is made.
  */
-const asCaller =
+export const asCaller =
   (
     ctx: Ctx,
     decide: (callerRole: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>,

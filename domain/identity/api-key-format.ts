@@ -1,26 +1,21 @@
-import { crc32 } from 'node:zlib';
+import { BASE62, hasChecksum, withChecksum } from '../checksum.ts';
 
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_PATTERN = /^ann_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
-const CHECKSUM_LENGTH = 6;
-
-/** The CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
-export const checksum = (text: string): string => {
-  let rest = crc32(text);
-  let digits = '';
-  for (let count = 0; count < CHECKSUM_LENGTH; count++) {
-    digits = BASE62[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-};
 
 /**
  * Builds the text of an API key: `ann_<public id>_<secret><checksum>`. `publicId` has 8 base62 characters, `secret` 32.
  */
-export const buildKey = (publicId: string, secret: string): string => {
-  const body = `ann_${publicId}_${secret}`;
-  return body + checksum(body);
+export const buildKey = (publicId: string, secret: string): string => withChecksum(`ann_${publicId}_${secret}`);
+
+/**
+ * Builds the text of an API key from a digest of 64 hex digits. The same digest always gives the same API key, so a
+ * request that is repeated after a crash creates no second one.
+ */
+export const keyFromDigest = (digest: string): string => {
+  let rest = BigInt(`0x${digest}`);
+  let digits = '';
+  for (; digits.length < 40; rest /= 62n) digits += BASE62[Number(rest % 62n)];
+  return buildKey(digits.slice(0, 8), digits.slice(8));
 };
 
 /**
@@ -29,5 +24,5 @@ export const buildKey = (publicId: string, secret: string): string => {
  */
 export const publicIdOf = (key: string): string | null => {
   const match = KEY_PATTERN.exec(key);
-  return match && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH) ? match[1]! : null;
+  return match && hasChecksum(key) ? match[1]! : null;
 };

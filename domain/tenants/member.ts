@@ -4,7 +4,8 @@ import { checkLimit, type Limits } from '../billing/plan.ts';
 import { Refusal } from '../refusal.ts';
 import { assertExists, type Member, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
-const memberOf = (tenant: Tenant, user_id: string): Member => {
+/** Returns a member of the tenant. @throws Refusal not_found */
+export const memberOf = (tenant: Tenant, user_id: string): Member => {
   const member = tenant.members[user_id];
   if (!member) throw new Refusal('not_found', 'There is no such member');
   return member;

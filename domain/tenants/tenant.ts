@@ -44,6 +44,8 @@ export type TenantEvent =
   | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRoleChanged'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRemoved'; data: { user_id: string } }
+  | { type: 'MemberInvitationIssued'; data: { user_id: string; digest: string; expires_at: string } }
+  | { type: 'MemberInvitationAccepted'; data: { user_id: string; key_id: string } }
   | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
 
@@ -58,6 +60,12 @@ export type TenantSettings = Pick<
  * position at which the membership began.
  */
 export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
+
+/**
+ * The latest invitation of a member, with which the member can get an API key once. `digest` is the HMAC-SHA-256 of its
+ * token in hex, `issuer_id` the user who issued it. `key_id` is null until the invitation is accepted.
+ */
+export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null };
 
 export type Tenant = {
   status: TenantStatus;
@@ -76,6 +84,8 @@ export type Tenant = {
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
+  /** The latest invitation of each member who has one, by user id. */
+  invitations: ById<Invitation>;
   role_permissions: RolePermissions;
   /** When each super-admin's read access to the tenant ends (RFC 3339 UTC), by user id. */
   super_admin_access: ById<string>;
@@ -99,6 +109,7 @@ export const initial: Tenant = {
   is_mail_blocked_by_platform: false,
   closes_at: null,
   members: {},
+  invitations: {},
   role_permissions: DEFAULT_ROLE_PERMISSIONS,
   super_admin_access: {},
   created_at: '',
@@ -107,7 +118,7 @@ export const initial: Tenant = {
 
 const applyEvent = (
   tenant: Tenant,
-  { type, data, id, at, event_id, position }: Recorded<TenantEvent>,
+  { type, data, id, at, event_id, position, actor }: Recorded<TenantEvent>,
   transient?: Transient,
 ): Partial<Tenant> => {
   switch (type) {
@@ -146,7 +157,18 @@ const applyEvent = (
       return { members: withEntry(tenant.members, data.user_id, member, transient) };
     }
     case 'MemberRemoved':
-      return { members: withoutEntry(tenant.members, data.user_id, transient) };
+      return {
+        members: withoutEntry(tenant.members, data.user_id, transient),
+        invitations: withoutEntry(tenant.invitations, data.user_id, transient),
+      };
+    case 'MemberInvitationIssued': {
+      const invitation = { digest: data.digest, issuer_id: actor.id, expires_at: data.expires_at, key_id: null };
+      return { invitations: withEntry(tenant.invitations, data.user_id, invitation, transient) };
+    }
+    case 'MemberInvitationAccepted': {
+      const invitation = { ...tenant.invitations[data.user_id]!, key_id: data.key_id };
+      return { invitations: withEntry(tenant.invitations, data.user_id, invitation, transient) };
+    }
     case 'AgentRolePermissionsChanged':
       return { role_permissions: { ...tenant.role_permissions, ...data.roles } };
     case 'SuperAdminAccessOpened':

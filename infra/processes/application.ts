@@ -7,6 +7,7 @@ import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
 import { mountSignIn } from '../../api/identity/sign-in.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
+import { mountInvitations } from '../../api/tenants/invitation.ts';
 import { createAuthorizer } from '../../commands/access/authorize.ts';
 import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { createMembershipCheck } from '../../commands/identity/membership.ts';
@@ -127,6 +128,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     runtime,
     mountPlain: (hono) => {
       mountSignIn(hono, runtime, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
+      mountInvitations(hono, runtime, { attempt });
       parts.plainRoutes(hono, runtime);
     },
     corsOrigins: parts.corsOrigins,

@@ -139,6 +139,8 @@ export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
     MemberAdded: ({ id, at }) => [add('tenants', { id }, { member_count: 1 }), patch('tenants', { id }, { updated_at: at })],
     MemberRoleChanged: patchTenant({}),
     MemberRemoved: ({ id, at }) => [add('tenants', { id }, { member_count: -1 }), patch('tenants', { id }, { updated_at: at })],
+    MemberInvitationIssued: patchTenant({}),
+    MemberInvitationAccepted: patchTenant({}),
     AgentRolePermissionsChanged: patchTenant({}),
     SuperAdminAccessOpened: patchTenant({}),
     ApiKeyUsed: ({ meta, at }) => (meta.tenant === PLATFORM ? [] : patch('activity', { tenant_id: meta.tenant }, { last_active_at: at })),

@@ -87,10 +87,10 @@ test('every operation in the document has a unique id, a response, its path para
   }
 });
 
-test('the status 429 is documented for every route that accepts a credential, for the inbound webhook, and for no other route', () => {
+test('the status 429 is documented for every route that accepts a credential, for the inbound webhook and invitations, and for no other route', () => {
   for (const { path, method, operation } of described) {
     const { security } = operation as { security?: readonly object[] };
-    const isLimited = security === undefined || security.some((way) => 'bearer' in way) || path.startsWith('/hooks/');
+    const isLimited = security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path);
     assert.is('429' in operation.responses, isLimited, `${method} ${path}`);
   }
 });

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildKey, checksum, publicIdOf } from '../../domain/identity/api-key-format.ts';
+import { checksum } from '../../domain/checksum.ts';
+import { buildKey, keyFromDigest, publicIdOf } from '../../domain/identity/api-key-format.ts';
 
 const BASE62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 const SECRET = 'abcdefghijklmnopqrstuvwxyzABCDEF';
@@ -45,5 +47,13 @@ test('an API key is refused if two characters are swapped, one is missing or dou
     }),
     { numRuns: 300 },
   ));
+
+test('an API key that is derived from a digest is well-formed, and differs for each digest', () => {
+  const digests = Array.from({ length: 100 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));
+  const keys = [...digests, '0'.repeat(64), 'f'.repeat(64)].map(keyFromDigest);
+  for (const key of keys) assert.ok(publicIdOf(key), key);
+  assert.is(new Set(keys.map(publicIdOf)).size, keys.length);
+  assert.is(keyFromDigest(digests[0]!), keys[0]);
+});
 
 test.run();

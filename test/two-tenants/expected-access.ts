@@ -84,6 +84,7 @@ GET    /tenant/{tenant_id}/members                                      tenant:r
 POST   /tenant/{tenant_id}/members                                      tenant:members:write
 PATCH  /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
 DELETE /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
+POST   /tenant/{tenant_id}/members/{user_id}/invitation                 tenant:members:write
 GET    /tenant/{tenant_id}/api-keys                                     tenant:keys:write
 POST   /tenant/{tenant_id}/api-keys                                     tenant:keys:write
 DELETE /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write

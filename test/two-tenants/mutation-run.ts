@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CALLER_GUARDS } from './caller-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
+import { INVITATION_GUARDS } from './invitation-guards.ts';
 import { RESOURCE_GUARDS } from './resource-guards.ts';
 
-const MUTANTS: readonly Mutant[] = [...CALLER_GUARDS, ...RESOURCE_GUARDS];
+const MUTANTS: readonly Mutant[] = [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS];
 
 const root = join(import.meta.dirname, '../..');
 

@@ -1,0 +1,111 @@
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { ACCEPT_PATH, acceptInvitation, findInvitee, InvitationAccept, issueInvitation } from '../../commands/tenants/invitation.ts';
+import { Id25 } from '../../domain/id.ts';
+import { INVITATION_LIFETIME_HOURS } from '../../domain/tenants/invitation.ts';
+import { ApiKeyCreated } from '../../projections/identity/api-key.ts';
+import { requestInfoOf } from '../http/authorize-request.ts';
+import { readJsonBody } from '../http/json-body.ts';
+import { assertNoQuery, runOnce } from '../http/mount.ts';
+import { operation } from '../http/operation.ts';
+import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import { parseOrRefuse } from '../http/problem.ts';
+import type { Runtime } from '../http/runtime.ts';
+
+const InvitationRead = z
+  .object({
+    user_id: Id25,
+    tenant_id: Id25,
+    url: z.string().meta({ description: 'The URL to which the invited member posts the token' }),
+    token: z.string().meta({ description: 'Shown only once. Send it to the invited member only: whoever has it can act as this member' }),
+    expires_at: z.string(),
+  })
+  .meta({ id: 'InvitationRead' });
+
+export const invitationOperations = {
+  issueInvitation: operation({
+    method: 'post',
+    path: '/tenant/:tenant_id/members/:user_id/invitation',
+    summary: 'Invite a member to get an API key; only this response shows the token',
+    permit: 'tenant:members:write',
+    permissionNote: `Requires the permission \`tenant:members:write\`; for an OWNER, the role OWNER. The token is valid once and for ${INVITATION_LIFETIME_HOURS} hours. It replaces an earlier one of this member, and becomes invalid if the member or the caller leaves the tenant.`,
+    reply: InvitationRead,
+    status: 201,
+    oneTimeSecret: true,
+    run: issueInvitation,
+  }),
+};
+
+export type InvitationDeps = {
+  /**
+   * Runs the check of a token. A wrong token counts against the rate limit of the client's IP address, like an invalid
+   * credential.
+   * @throws Refusal rate_limited
+   */
+  readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
+};
+
+type Deps = InvitationDeps & { readonly runtime: Runtime };
+
+const nobody = { kind: 'system', name: 'invitation' } as const;
+
+/**
+ * How to run the mutation and to create its response. The route is not in a table of operations, because its credential
+ * is in the body.
+ */
+const ACCEPT = operation({
+  method: 'post',
+  path: ACCEPT_PATH,
+  summary: 'Accept an invitation',
+  permit: 'none',
+  reply: ApiKeyCreated,
+  status: 201,
+  oneTimeSecret: true,
+  location: '/tenant/:tenant_id/api-keys/:id',
+  run: () => null,
+});
+
+const accept =
+  ({ runtime, attempt }: Deps) =>
+  async (c: Context): Promise<Response> => {
+    assertNoQuery(c);
+    const { value, bytes } = await readJsonBody(c.req.raw, () => true);
+    const input = parseOrRefuse(InvitationAccept, value);
+    const { tenant_id, user_id } = await attempt(c, () => findInvitee(runtime.context(requestInfoOf(c, runtime, nobody)), input.token));
+    const member = { kind: 'user', user_id, key_id: null, bound_to: tenant_id, super_admin: false } as const;
+    const request = { c, info: requestInfoOf(c, runtime, member, tenant_id), params: { tenant_id }, id: undefined };
+    return attempt(c, () => runOnce(ACCEPT, runtime, request, { bytes, run: (ctx) => acceptInvitation(ctx, user_id, input) }));
+  };
+
+const { $schema: _, ...acceptSchema } = z.toJSONSchema(InvitationAccept, { io: 'input' });
+
+const routes = [
+  plainRoute({
+    method: 'post',
+    path: ACCEPT_PATH,
+    operationId: 'acceptInvitation',
+    summary: 'Accept an invitation: get an API key of the invited member; only this response shows its text',
+    description: 'Requires no credential but the token in the body, which is valid once.',
+    tag: 'Tenants',
+    security: [],
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: acceptSchema } },
+    },
+    responses: {
+      201: {
+        description: 'The API key acts as the invited member in this tenant',
+        headers: { Location: { schema: { type: 'string' } } },
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiKeyCreated' } } },
+      },
+      ...RATE_LIMITED_RESPONSE,
+      ...PROBLEM_RESPONSE,
+    },
+    handler: accept,
+  }),
+];
+
+export const mountInvitations = (app: Hono, runtime: Runtime, deps: InvitationDeps): void =>
+  mountPlainRoutes(app, routes, { ...deps, runtime });
+export const invitationPaths = documentPlainRoutes(routes);

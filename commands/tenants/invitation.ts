@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { displayText } from '../../domain/fields.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import { keyFromDigest, publicIdOf } from '../../domain/identity/api-key-format.ts';
+import * as User from '../../domain/identity/user.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Invitation from '../../domain/tenants/invitation.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { apiKeyIdOf } from '../identity/api-key.ts';
+import { asCaller } from './member.ts';
+
+export const InvitationAccept = z.strictObject({
+  token: z.string().min(1).max(255).meta({ description: 'The token of the invitation' }),
+  name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
+});
+
+/** An invitation as the response to its creation shows it. Only this response contains the token. */
+export type InvitationView = Invitation.Invitee & { url: string; token: string; expires_at: string };
+
+export const ACCEPT_PATH = '/invitations/accept';
+
+const DEFAULT_KEY_NAME = 'Invitation';
+const SECRET_LENGTH = 32;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Issues an invitation to a member, with which the member can get an API key once. It replaces an earlier invitation.
+ * @throws Refusal not_found, forbidden if the member has more rights than the caller
+ */
+export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
+  const invitee = { tenant_id: ctx.tenant, user_id };
+  const token = Invitation.buildToken(invitee, ctx.random(SECRET_LENGTH));
+  const expires_at = new Date(Date.parse(ctx.at()) + Invitation.INVITATION_LIFETIME_HOURS * HOUR_MS).toISOString();
+  const issue = asCaller(ctx, (callerRole) => Invitation.issue(user_id, callerRole, { digest: ctx.digest(token), expires_at }));
+  const loaded = await ctx.transact(Tenant, ctx.tenant, issue);
+  return { ...loaded, state: { ...invitee, url: `${ctx.publicUrl}${ACCEPT_PATH}`, token, expires_at } };
+};
+
+/**
+ * Returns the tenant and the member that a token invites, if it is the token of the member's latest invitation. `ctx` is
+ * a context of the platform.
+ * @throws Refusal unauthorized
+ */
+export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
+  const invitee = Invitation.inviteeOf(token);
+  const unknown = new Refusal('unauthorized', 'The invitation is not valid: ask for another one');
+  if (!invitee) throw unknown;
+  const { state: tenant } = await ctx.load(Tenant, invitee.tenant_id);
+  if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
+  const { state: user } = await ctx.load(User, invitee.user_id);
+  if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'The invited user is suspended');
+  return invitee;
+};
+
+const createOnce =
+  (fields: Parameters<typeof ApiKey.create>[0]) =>
+  (key: ApiKey.ApiKey): ApiKey.ApiKeyEvent[] => {
+    if (key.status !== 'absent') throw new Refusal('unauthorized', 'The invitation has been used: ask for another one');
+    return ApiKey.create(fields)(key);
+  };
+
+/**
+ * Accepts the invitation with this token: creates an API key of the member in the context's tenant, and returns its
+ * text. The API key is derived from the token, so an invitation can never lead to a second one, and a request that was
+ * interrupted can be repeated.
+ * @throws Refusal unauthorized if the invitation is not valid, was used or has expired; tenant_suspended
+ */
+export const acceptInvitation = async (
+  ctx: Ctx,
+  user_id: string,
+  { token, name }: z.output<typeof InvitationAccept>,
+): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
+  const key = keyFromDigest(ctx.digest(`the API key of ${token}`));
+  const key_id = apiKeyIdOf(ctx, publicIdOf(key)!);
+  await ctx.transact(Tenant, ctx.tenant, Invitation.accept(user_id, ctx.digest(token), key_id, ctx.at()), { ignoreIfMatch: true });
+  const scope = { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: user_id } as const;
+  const fields = { ...scope, name: name ?? DEFAULT_KEY_NAME, expires_at: null, digest: ctx.digest(key) };
+  const created = await ctx.transact(ApiKey, key_id, createOnce(fields), { expectNew: true, tenant: ctx.tenant });
+  return { ...created, state: { ...created.state, key } };
+};

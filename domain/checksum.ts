@@ -1,0 +1,21 @@
+import { crc32 } from 'node:zlib';
+
+export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const LENGTH = 6;
+
+/** The CRC-32 (IEEE) of the text as six base62 digits, the most significant first. */
+export const checksum = (text: string): string => {
+  let rest = crc32(text);
+  let digits = '';
+  for (let count = 0; count < LENGTH; count++) {
+    digits = BASE62[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+};
+
+/** Returns the text with its checksum appended. */
+export const withChecksum = (text: string): string => text + checksum(text);
+
+/** Whether the text ends with the checksum of all that stands before it. */
+export const hasChecksum = (text: string): boolean => checksum(text.slice(0, -LENGTH)) === text.slice(-LENGTH);

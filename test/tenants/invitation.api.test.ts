@@ -1,0 +1,206 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
+import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
+type Invitation = { user_id: string; tenant_id: string; url: string; token: string; expires_at: string };
+
+const HOUR_MS = 3_600_000;
+
+const bodyOf = <T = Record<string, unknown>>({ body }: Answer): T => body as T;
+const codeOf = (answer: Answer) => [answer.status, bodyOf(answer).code];
+
+/** Creates a tenant with an OWNER, and adds the member `ada`. Nobody has an API key but the OWNER. */
+const tenantWithAda = async (p: Platform, role = 'MEMBER') => {
+  const created = bodyOf<{ id: string; owner_key: string }>(
+    await p.send('POST', '/admin/tenants', { body: { name: 'Acme', slug: 'acme', owner_email: 'owner@acme.test' } }),
+  );
+  const tenant = `/tenant/${created.id}`;
+  const add = async (email: string, of: string) =>
+    bodyOf<{ user_id: string }>(await p.send('POST', `${tenant}/members`, { key: created.owner_key, body: { email, role: of } })).user_id;
+  const ada = await add('ada@acme.test', role);
+  const invite = (key = created.owner_key, user_id = ada, headers = {}) =>
+    p.send('POST', `${tenant}/members/${user_id}/invitation`, { key, headers });
+  return { id: created.id, tenant, owner: created.owner_key, ada, add, invite };
+};
+
+const accept = (p: Platform, token: string, more: object = {}, headers = {}) =>
+  p.send('POST', '/invitations/accept', { key: '', body: { token, ...more }, headers });
+
+const tokenOf = (answer: Answer): string => {
+  assert.is(answer.status, 201, answer.text);
+  return bodyOf<Invitation>(answer).token;
+};
+
+test('an invited member gets an API key of their own with the token, and acts with their role', async () => {
+  const p = await createTestPlatform();
+  const { id, tenant, ada, invite } = await tenantWithAda(p);
+  const issued = await invite();
+  const { token, ...invitation } = bodyOf<Invitation>(issued);
+  assert.equal(invitation, {
+    user_id: ada,
+    tenant_id: id,
+    url: 'http://annals.test/invitations/accept',
+    expires_at: invitation.expires_at,
+  });
+  assert.ok(Math.abs(Date.parse(invitation.expires_at) - Date.now() - 72 * HOUR_MS) < 60_000, invitation.expires_at);
+  const accepted = await accept(p, token, { name: 'Laptop' });
+  assert.is(accepted.status, 201, accepted.text);
+  const { key, name, id: keyId } = bodyOf<{ key: string; name: string; id: string }>(accepted);
+  assert.is(name, 'Laptop');
+  assert.is(accepted.headers.get('location'), `${tenant}/api-keys/${keyId}`);
+  const me = bodyOf<{ user: { id: string; email: string } }>(await p.send('GET', '/me', { key }));
+  assert.equal([me.user.id, me.user.email], [ada, 'ada@acme.test']);
+  assert.is((await p.send('POST', `${tenant}/agents`, { key, body: { name: 'Hers', slug: 'hers' } })).status, 201);
+  assert.is((await p.send('POST', `${tenant}/members`, { key, body: { email: 'eve@acme.test' } })).status, 403);
+  await p.close();
+});
+
+test('an invitation is valid once, and only the latest one of a member is valid', async () => {
+  const p = await createTestPlatform();
+  const { invite } = await tenantWithAda(p);
+  const [first, second] = [tokenOf(await invite()), tokenOf(await invite())];
+  assert.equal(codeOf(await accept(p, first)), [401, 'unauthorized']);
+  const answers = await Promise.all([accept(p, second), accept(p, second), accept(p, second)]);
+  assert.equal(answers.map(({ status }) => status).sort(), [201, 401, 401]);
+  assert.equal(codeOf(await accept(p, second)), [401, 'unauthorized']);
+  assert.is(p.eventsOf('MemberInvitationAccepted').length, 1);
+  await p.close();
+});
+
+test('an invitation ends after 72 hours', async () => {
+  const p = await createTestPlatform();
+  const { invite } = await tenantWithAda(p);
+  const [inTime, tooLate] = [tokenOf(await invite()), 72 * HOUR_MS + 1_000];
+  p.clock.now = () => Date.now() + tooLate;
+  const refused = await accept(p, inTime);
+  assert.equal(codeOf(refused), [401, 'unauthorized']);
+  assert.match(String(bodyOf(refused).detail), 'expired');
+  p.clock.now = () => Date.now() + tooLate - 60_000;
+  assert.is((await accept(p, inTime)).status, 201);
+  await p.close();
+});
+
+test('an invitation and its API key end with the membership', async () => {
+  const p = await createTestPlatform();
+  const { tenant, owner, ada, add, invite } = await tenantWithAda(p);
+  const token = tokenOf(await invite());
+  assert.is((await p.send('DELETE', `${tenant}/members/${ada}`, { key: owner })).status, 204);
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  await add('ada@acme.test', 'MEMBER');
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  const { key } = bodyOf<{ key: string }>(await accept(p, tokenOf(await invite())));
+  assert.is((await p.send('DELETE', `${tenant}/members/${ada}`, { key: owner })).status, 204);
+  assert.equal(codeOf(await p.send('GET', '/me', { key })), [401, 'key_owner_inactive']);
+  await p.close();
+});
+
+test('only an OWNER can invite an OWNER, and no invitation outlives the rights of its issuer', async () => {
+  const p = await createTestPlatform();
+  const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p, 'ADMIN');
+  const admin = await p.createKey(id, ada);
+  const [grace, mary] = [await add('grace@acme.test', 'OWNER'), await add('mary@acme.test', 'MEMBER')];
+  assert.equal(codeOf(await invite(admin, grace)), [403, 'forbidden']);
+  assert.is((await invite(owner, grace)).status, 201);
+  assert.equal(codeOf(await invite(await p.createKey(id, mary), ada)), [403, 'forbidden']);
+  assert.is((await invite(owner, `c${'0'.repeat(24)}`)).status, 404);
+  const change = (user_id: string, role: string) => p.send('PATCH', `${tenant}/members/${user_id}`, { key: owner, body: { role } });
+  const token = tokenOf(await invite(admin, mary));
+  await change(mary, 'OWNER');
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  await change(mary, 'MEMBER');
+  await change(ada, 'AUDITOR');
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  await change(ada, 'ADMIN');
+  assert.is((await accept(p, token)).status, 201);
+  await p.close();
+});
+
+test('no invitation is accepted in a suspended or closed tenant, or for a suspended user', async () => {
+  const p = await createTestPlatform();
+  const { id, ada, invite } = await tenantWithAda(p);
+  const token = tokenOf(await invite());
+  const set = (path: string) => p.send('POST', `/admin/tenants/${id}/${path}`, { body: { reason: 'test' } });
+  await set('suspend');
+  assert.equal(codeOf(await accept(p, token)), [403, 'tenant_suspended']);
+  await set('resume');
+  const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${ada}`, { body: { is_suspended } });
+  await suspend(true);
+  assert.equal(codeOf(await accept(p, token)), [401, 'key_owner_inactive']);
+  await suspend(false);
+  assert.is((await accept(p, token)).status, 201);
+  await p.close();
+});
+
+test('wrong tokens count as bad credentials, and get the same response whatever they name', async () => {
+  const p = await createTestPlatform({ limits: createRateLimiter() });
+  const { invite } = await tenantWithAda(p);
+  const token = tokenOf(await invite());
+  const wrong = [
+    'inv_',
+    `${token}0`,
+    token.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+    'ann_notakey0_0000000000000000000000000000000000',
+  ];
+  for (const one of wrong) {
+    const { detail, code } = bodyOf(await accept(p, one));
+    assert.equal([code, detail], ['unauthorized', 'The invitation is not valid: ask for another one']);
+  }
+  assert.is((await accept(p, '')).status, 422);
+  let last: Answer | undefined;
+  for (let count = 0; count < RATE_LIMIT_POLICIES.badCredentials.quota; count++) last = await accept(p, wrong[0]!);
+  assert.equal(codeOf(last!), [429, 'rate_limited']);
+  assert.equal(codeOf(await accept(p, token)), [429, 'rate_limited']);
+  await p.close();
+});
+
+test('a repeat with the same Idempotency-Key creates no second invitation and no second API key', async () => {
+  const p = await createTestPlatform();
+  const { invite, owner, ada } = await tenantWithAda(p);
+  const once = { 'idempotency-key': 'once' };
+  const token = tokenOf(await invite(owner, ada, once));
+  assert.equal(codeOf(await invite(owner, ada, once)), [409, 'secret_already_shown']);
+  assert.is((await accept(p, token, {}, once)).status, 201);
+  assert.equal(codeOf(await accept(p, token, {}, once)), [409, 'secret_already_shown']);
+  assert.is(p.eventsOf('MemberInvitationIssued').length, 1);
+  await p.close();
+});
+
+test('an acceptance that was interrupted before the API key existed can be repeated', async () => {
+  const p = await createTestPlatform();
+  const { invite } = await tenantWithAda(p);
+  const token = tokenOf(await invite());
+  const append = p.log.append;
+  const failing: typeof append = (stream, ...rest) =>
+    stream.startsWith('apikey-') ? Promise.reject(new Error('the process dies here')) : append(stream, ...rest);
+  Object.assign(p.log, { append: failing });
+  assert.is((await accept(p, token)).status, 500);
+  Object.assign(p.log, { append });
+  assert.is((await accept(p, token)).status, 201);
+  assert.is(p.eventsOf('MemberInvitationAccepted').length, 1);
+  await p.close();
+});
+
+test('the log and the audit log contain the digest of the token at most, and name the issuer and the member', async () => {
+  const p = await createTestPlatform();
+  const { tenant, owner, ada, invite } = await tenantWithAda(p);
+  const token = tokenOf(await invite());
+  await accept(p, token);
+  const [accepted] = p.eventsOf('MemberInvitationAccepted');
+  assert.equal([accepted!.actor.kind, accepted!.actor.id], ['user', ada]);
+  await p.waitForProjections();
+  const entries = await p.send('GET', `${tenant}/audit-logs?limit=200`, { key: owner });
+  assert.match(entries.text, 'member.invitation_issued');
+  const [issued] = p.eventsOf('MemberInvitationIssued');
+  assert.not.match(entries.text, (issued!.data as { digest: string }).digest);
+  const secret = token.slice(-38);
+  assert.not.match(
+    JSON.stringify(p.log.events, (_, one) => (typeof one === 'bigint' ? String(one) : one)),
+    secret,
+  );
+  await p.close();
+});
+
+test.run();

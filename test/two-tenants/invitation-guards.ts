@@ -1,0 +1,48 @@
+import { type Mutant, mutantSeenBy } from './guard.ts';
+
+/** Mutants without one of the guards of invitations. Each name describes the fault. */
+export const INVITATION_GUARDS: readonly Mutant[] = [
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: an ADMIN can invite an OWNER',
+    'domain/tenants/invitation.ts',
+    'if (!mayInvite(callerRole, memberOf(tenant, user_id).role)) throw',
+    'if (!memberOf(tenant, user_id)) throw',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: one outlives the rights of its issuer',
+    'domain/tenants/invitation.ts',
+    ' || !isStillAllowed(tenant, invitation, user_id))',
+    ')',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: one outlives the membership',
+    'domain/tenants/tenant.ts',
+    '        invitations: withoutEntry(tenant.invitations, data.user_id, transient),\n',
+    '',
+  ),
+  {
+    name: 'invitations: any token that names a member is accepted',
+    by: 'tenants/invitation.api.test.ts',
+    edits: [
+      ['domain/tenants/invitation.ts', 'isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && ', "digest !== '' && "],
+      ['domain/tenants/invitation.ts', ' || !isSameDigest(invitation.digest, digest) ||', ' ||'],
+    ],
+  },
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: one is accepted twice',
+    'commands/tenants/invitation.ts',
+    "if (key.status !== 'absent') throw",
+    'if (false) throw',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: they never end',
+    'domain/tenants/invitation.ts',
+    'invitation.expires_at <= at',
+    'false',
+  ),
+];
