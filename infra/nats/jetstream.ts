@@ -9,6 +9,7 @@ import {
   nanos,
   RetentionPolicy,
   StorageType,
+  type StreamAPI,
   type StreamConfig,
   type StreamInfo,
 } from 'nats';
@@ -88,6 +89,9 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   max_age: nanos(MAX_MESSAGE_AGE_MS),
   duplicate_window: nanos(DUPLICATE_WINDOW_MS),
   allow_direct: true,
+  // A runner chooses where the server sends the answer to its request. An answer without content, sent to the subject
+  // of this request, would remove the messages to all agents.
+  deny_purge: true,
 };
 
 /**
@@ -134,6 +138,22 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
  */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
+/** How many messages at the end of the stream are searched for one of the relay. */
+const MAX_FOREIGN_MESSAGES = 10_000;
+
+/**
+ * Returns the log position of the last message that the relay has published, at most at this sequence. A runner can have
+ * a status of the server sent to the subject of an agent. The stream stores it, but it has no position.
+ */
+const lastToken = async (streams: StreamAPI, sequence: number): Promise<string | null> => {
+  for (let seq = sequence; seq > Math.max(0, sequence - MAX_FOREIGN_MESSAGES); seq--) {
+    const found = await nullOnCode(streams.getMessage(STREAM, { seq }), MESSAGE_NOT_FOUND);
+    const token = found?.header.get('Annals-Position');
+    if (token || !found) return token || null;
+  }
+  return null;
+};
+
 /**
  * Reads the end of the stream. It reads the sequence, and then the last message. If a message arrives in between, it
  * returns the higher sequence.
@@ -146,7 +166,7 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   return {
     sequence: Math.max(state.last_seq, last.seq),
     messageId: last.header.get('Nats-Msg-Id') || null,
-    token: last.header.get('Annals-Position') || null,
+    token: last.header.get('Annals-Position') || (await lastToken(streams, last.seq - 1)),
   };
 };
 

@@ -10,9 +10,9 @@ const RETRY_DELAY_MS = 500;
 
 /**
  * The status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that there is no
- * message yet.
+ * message yet. A message has a reply subject, also if another runner had a status stored as a message.
  */
-const statusOf = (message: Msg): number => (message.data.length === 0 && message.headers?.code) || 0;
+const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
 /** Pulls the messages of one agent from the broker and acknowledges them. */
 export const messageConsumer = (issue: CredentialSource['issue'], retry: CredentialSource['retry']) => {

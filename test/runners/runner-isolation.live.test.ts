@@ -3,9 +3,11 @@ import { connect, headers, jwtAuthenticator, type NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { consumerName, inboxOf, STREAM } from '../../domain/runners/runner-credential.ts';
+import { createChainedPublisher } from '../../infra/nats/chained-publisher.ts';
+import { readTip } from '../../infra/nats/jetstream.ts';
 import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
-import { agentOf, TENANT } from '../fixtures/generated-log.ts';
-import { type NatsServer, withNatsServer } from '../fixtures/nats-server.ts';
+import { agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
+import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const OTHER_TENANT = 'celsewhere000000000000000';
@@ -83,6 +85,77 @@ test(
     one.connection.publish(`$JS.API.STREAM.DELETE.${STREAM}`, '');
     await one.connection.flush();
     assert.is((await streams.info(STREAM)).state.last_seq, before);
+  }),
+);
+
+/** Every message that the stream holds, as `<sequence> <subject> <text>`. */
+const storedMessages = async (nats: NatsConnection): Promise<string[]> => {
+  const { streams } = await nats.jetstreamManager();
+  const { last_seq } = (await streams.info(STREAM)).state;
+  const messages = Array.from({ length: last_seq }, (_, index) => streams.getMessage(STREAM, { seq: index + 1 }));
+  return (await Promise.all(messages)).map(({ seq, subject, data }) => `${seq} ${subject} ${new TextDecoder().decode(data)}`);
+};
+
+/** Publishes three messages for AGENT as the relay does. */
+const relayMessages = async (nats: NatsConnection): Promise<void> => {
+  const publisher = createChainedPublisher(nats, { ...(await readTip(nats)), messageId: null }, () => {});
+  for (const index of [0, 1, 2])
+    await publisher.add({
+      id: eventIdOf(index),
+      token: `${index}:${index}`,
+      delivery: deliveryOf(index),
+      subject: inboundSubject(TENANT, AGENT),
+      payload: Buffer.from(`message ${index}`),
+    });
+  await publisher.idle();
+};
+
+const nextRequest = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(AGENT)}`;
+
+test(
+  "if a runner has its messages sent to another agent's subject, nothing is stored there, and no other runner gets them",
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const one = await connectRunner(broker, nats, TENANT, AGENT);
+    const others = [
+      { runner: await connectRunner(broker, nats, TENANT, OTHER_AGENT), agent: OTHER_AGENT },
+      { runner: await connectRunner(broker, nats, OTHER_TENANT, FOREIGN_AGENT), agent: FOREIGN_AGENT },
+    ];
+    await relayMessages(nats);
+    const before = await storedMessages(nats);
+    assert.is(before.length, 3);
+    const received: string[] = [];
+    nats.subscribe('agents.>', { callback: (_, { subject }) => received.push(subject) });
+    await nats.flush();
+    const targets = [inboundSubject(TENANT, OTHER_AGENT), inboundSubject(OTHER_TENANT, FOREIGN_AGENT), inboundSubject(TENANT, AGENT)];
+    for (const reply of targets) one.connection.publish(nextRequest, '{"batch":1,"no_wait":true}', { reply });
+    await one.connection.flush();
+    await waitUntil(() => received.length === 3);
+    // The broker delivers them there under the subject with which they are stored.
+    assert.equal(received, Array(3).fill(inboundSubject(TENANT, AGENT)));
+    await sleep(200);
+    assert.equal(await storedMessages(nats), before);
+    for (const { runner, agent } of others) assert.is(await runner.next(consumerName(agent)), '');
+  }),
+);
+
+test(
+  "if a runner has the broker's status sent to other subjects, no message is lost and none is published twice",
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const one = await connectRunner(broker, nats, TENANT, AGENT);
+    await relayMessages(nats);
+    const before = await storedMessages(nats);
+    const pullAll = '{"batch":10,"expires":100000000}';
+    for (const reply of [`$JS.API.STREAM.PURGE.${STREAM}`, inboundSubject(TENANT, OTHER_AGENT)])
+      one.connection.publish(nextRequest, pullAll, { reply });
+    await one.connection.flush();
+    await sleep(500);
+    const after = await storedMessages(nats);
+    assert.equal(after.slice(0, 3), before);
+    // The status is stored, because it does not name the message that must be the last one. The relay goes on after it.
+    assert.ok(after.length > 3);
+    assert.equal(await readTip(nats), { sequence: after.length, messageId: null, token: '2:2' });
   }),
 );
 

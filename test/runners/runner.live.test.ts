@@ -1,6 +1,7 @@
 // limit: 240 s for this file (test/run.ts)
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { headers } from 'nats';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
@@ -140,9 +141,10 @@ test(
   withRunnerTest({}, async ({ nats, start, lines }) => {
     await publish(nats, 0, cloudEvent(0, { specversion: '2.0' }));
     await publish(nats, 1, { no: 'event' });
+    await nats.jetstream().publish(inboundSubject(TENANT, AGENT), '', { headers: headers(404, 'No Messages') });
     await publish(nats, 2);
     const stop = start('echo $ANNALS_DELIVERY_ID >> out');
-    await waitUntil(() => areAcknowledged(nats, 3));
+    await waitUntil(() => areAcknowledged(nats, 4));
     await stop();
     assert.equal(lines(), ['d-2']);
   }),
