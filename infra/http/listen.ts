@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerClientError, answerUnparsable, refusalFor, refuse, refuseTunnel } from './malformed-requests.ts';
+import { createMalformedHandlers, type ReportMalformed, refusalFor } from './malformed-requests.ts';
 
 const DRAIN_TIMEOUT_MS = 10_000;
 const SERVER_OPTIONS = {
@@ -44,7 +44,12 @@ const drain = (server: Server): Promise<void> =>
  * response to its next request. Requests that still run after 10 s are aborted.
  * @throws Error of one line if the port is taken
  */
-export const listen = async (app: Hono, address: Address): Promise<{ port: number; close: () => Promise<void> }> => {
+export const listen = async (
+  app: Hono,
+  address: Address,
+  reportMalformed: ReportMalformed = () => {},
+): Promise<{ port: number; close: () => Promise<void> }> => {
+  const { answerUnparsable, refuse, refuseTunnel, answerClientError } = createMalformedHandlers(reportMalformed);
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {

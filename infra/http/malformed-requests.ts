@@ -48,9 +48,12 @@ const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
   return malformed('This is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
+/** Is called for every request that is refused here, because the application does not see it. */
+export type ReportMalformed = (requestId: string, status: number) => void;
+
 type RenderedProblem = { readonly status: number; readonly headers: Record<string, string>; readonly text: string };
 
-const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
+const renderProblem = async (refusal: Refusal, report: ReportMalformed): Promise<RenderedProblem> => {
   const id = randomUUID();
   const response = problemResponse(refusal, '', id);
   const text = await response.text();
@@ -61,6 +64,7 @@ const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
     'content-length': String(Buffer.byteLength(text)),
     connection: 'close',
   };
+  report(id, response.status);
   return { status: response.status, headers, text };
 };
 
@@ -68,17 +72,18 @@ const renderProblem = async (refusal: Refusal): Promise<RenderedProblem> => {
  * Creates the response to a request that the HTTP adapter could not convert: its Host header contains a path, or its
  * target is not a URL.
  */
-export const answerUnparsable = async (error: unknown): Promise<Response> => {
+const answerUnparsable = async (error: unknown, report: ReportMalformed): Promise<Response> => {
   const { status, headers, text } = await renderProblem(
     error instanceof RequestError
       ? malformed('The path or the header Host cannot be parsed')
       : new Refusal('internal', 'The request failed because of an error in this service'),
+    report,
   );
   return new Response(text, { status, headers });
 };
 
-export const refuse = async (outgoing: ServerResponse, refusal: Refusal): Promise<void> => {
-  const { status, headers, text } = await renderProblem(refusal);
+const refuse = async (outgoing: ServerResponse, refusal: Refusal, report: ReportMalformed): Promise<void> => {
+  const { status, headers, text } = await renderProblem(refusal, report);
   outgoing.writeHead(status, headers).end(text);
 };
 
@@ -91,9 +96,9 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
  * Answers a CONNECT request. By default, Node would close the connection without a response. Node does not handle
  * errors of the socket of such a request, so this function does.
  */
-export const refuseTunnel = async (_: IncomingMessage, socket: Duplex): Promise<void> => {
+const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<void> => {
   socket.on('error', () => socket.destroy());
-  const response = serialize(await renderProblem(malformed('This server is not a proxy: CONNECT is not supported')));
+  const response = serialize(await renderProblem(malformed('This server is not a proxy: CONNECT is not supported'), report));
   socket.end(response, () => socket.destroy());
 };
 
@@ -108,7 +113,7 @@ const waitingSockets = new WeakSet<Duplex>();
  * this response for one of theirs. If the response to the invalid request has already begun, only closes the
  * connection.
  */
-export const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
+const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, report: ReportMalformed): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy(error);
   if (current?.req.complete) {
@@ -116,10 +121,18 @@ export const answerClientError = async (error: NodeJS.ErrnoException, socket: Du
     waitingSockets.add(socket);
     current.once('close', () => {
       waitingSockets.delete(socket);
-      void answerClientError(error, socket);
+      void answerClientError(error, socket, report);
     });
     return;
   }
   if (current?.headersSent) return void socket.destroy(error);
-  socket.end(serialize(await renderProblem(refusalOf(error))));
+  socket.end(serialize(await renderProblem(refusalOf(error), report)));
 };
+
+/** Creates the handlers of requests that the application cannot get, for Node's HTTP server and the HTTP adapter. */
+export const createMalformedHandlers = (report: ReportMalformed) => ({
+  answerUnparsable: (error: unknown): Promise<Response> => answerUnparsable(error, report),
+  refuse: (outgoing: ServerResponse, refusal: Refusal): Promise<void> => refuse(outgoing, refusal, report),
+  refuseTunnel: (_: IncomingMessage, socket: Duplex): void => void refuseTunnel(socket, report),
+  answerClientError: (error: NodeJS.ErrnoException, socket: Duplex): void => void answerClientError(error, socket, report),
+});

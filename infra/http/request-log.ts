@@ -1,4 +1,3 @@
-import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import type { Principal } from '../../domain/principal.ts';
 
@@ -11,7 +10,7 @@ const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export type RequestKind = { readonly method: string; readonly route: string; readonly status: number };
 
 /** Logs one request of a kind. It never logs a path, a query, a header value or a body, because they may be secret. */
-export type LogRequest = (c: Context, milliseconds: number) => void;
+export type LogRequest = (requestId: string, principal: Principal | undefined, milliseconds: number) => void;
 
 const actorOf = (principal: Principal | undefined): string | null => {
   if (!principal) return null;
@@ -55,10 +54,9 @@ export const createRequestLog =
     const ofKind = logger.child(kind);
     const reportOmitted = (omitted: number): void => ofKind.info({ omitted }, 'more requests of this kind were not logged');
     const mayLog = hasFailed ? lineLimit(intervalMs, reportOmitted) : () => true;
-    return (c, milliseconds) => {
+    return (requestId, principal, milliseconds) => {
       if (!mayLog()) return;
-      const principal = c.get('principal');
-      const fields = { request_id: c.get('requestId'), ms: rounded(milliseconds), actor: actorOf(principal), key_id: keyOf(principal) };
+      const fields = { request_id: requestId, ms: rounded(milliseconds), actor: actorOf(principal), key_id: keyOf(principal) };
       ofKind[level](fields, 'request');
     };
   };

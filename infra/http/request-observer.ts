@@ -3,21 +3,32 @@ import { matchedRoutes } from 'hono/route';
 import type { Registry } from 'prom-client';
 import { templateOf } from '../../api/http/json-schema.ts';
 import { createHistogram, type Histogram } from '../metrics/series.ts';
+import type { ReportMalformed } from './malformed-requests.ts';
 import type { LogRequest, RequestKind } from './request-log.ts';
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The route of a request that no route matches. */
 const NO_ROUTE = 'unknown';
+/** The method and the route of a request that is not valid HTTP, or that the application must not get. */
+const UNKNOWN_METHOD = 'unknown';
+const MALFORMED_ROUTE = 'malformed';
 
 type Observed = { readonly duration: Histogram; readonly log: LogRequest };
 
 const routeOf = (c: Context): string => matchedRoutes(c).findLast(({ path }) => path !== '*' && path !== '/*')?.path ?? NO_ROUTE;
 
+export type RequestObserver = {
+  /** Is called for every response of the application. */
+  readonly onResponse: (c: Context, status: number, milliseconds: number) => void;
+  /** Is called for every request that is refused before the application gets it. */
+  readonly onMalformed: ReportMalformed;
+};
+
 /**
- * Creates the function that is called for every response. It measures the duration by method, route and status, and
- * logs the request with the function that `logOf` returns for its kind.
+ * Creates the functions that measure the duration of requests by method, route and status, and that log each request
+ * with the function that `logOf` returns for its kind.
  */
-export const createRequestObserver = (registry: Registry, logOf: (kind: RequestKind) => LogRequest) => {
+export const createRequestObserver = (registry: Registry, logOf: (kind: RequestKind) => LogRequest): RequestObserver => {
   const durations = createHistogram<'method' | 'route' | 'status'>(
     registry,
     { name: 'annals_http_request_duration_seconds', help: 'Time from a request to its response, in seconds' },
@@ -30,14 +41,22 @@ export const createRequestObserver = (registry: Registry, logOf: (kind: RequestK
     const route = templateOf(path);
     return { duration: durations({ method, route, status: String(status) }), log: logOf({ method, route, status }) };
   };
+  const observedOf = (method: string, path: string, status: number): Observed =>
+    byRoute
+      .getOrInsertComputed(path, () => new Map())
+      .getOrInsertComputed(method, () => new Map())
+      .getOrInsertComputed(status, () => observe(method, path, status));
 
-  return (c: Context, status: number, milliseconds: number): void => {
-    const path = routeOf(c);
-    const { method } = c.req;
-    const byMethod = byRoute.getOrInsertComputed(path, () => new Map());
-    const byStatus = byMethod.getOrInsertComputed(method, () => new Map());
-    const { duration, log } = byStatus.getOrInsertComputed(status, () => observe(method, path, status));
-    duration.observe(milliseconds / 1_000);
-    log(c, milliseconds);
+  return {
+    onResponse: (c, status, milliseconds) => {
+      const { duration, log } = observedOf(c.req.method, routeOf(c), status);
+      duration.observe(milliseconds / 1_000);
+      log(c.get('requestId'), c.get('principal'), milliseconds);
+    },
+    onMalformed: (requestId, status) => {
+      const { duration, log } = observedOf(UNKNOWN_METHOD, MALFORMED_ROUTE, status);
+      duration.observe(0);
+      log(requestId, undefined, 0);
+    },
   };
 };

@@ -1,5 +1,6 @@
+import { PROVIDERS } from '../../domain/webhooks/integration.ts';
 import type { SettledMessage } from '../reactors/record-acknowledgements.ts';
-import type { CountWebhook } from '../webhooks/count-deliveries.ts';
+import type { CountWebhook, WebhookOutcome } from '../webhooks/count-deliveries.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Counter, createCounter, createHistogram } from './series.ts';
 
@@ -15,12 +16,15 @@ export const countWebhooks = ({ registry }: Pick<ProcessMetrics, 'registry'>): C
   });
   // Three nested maps, because building one text as a key for every call would take longer.
   const byOutcome = new Map<string, Map<string, Map<string, Counter>>>();
-  return (outcome, reason, provider) =>
+  const counterOf = (outcome: WebhookOutcome, reason: string, provider: string): Counter =>
     byOutcome
       .getOrInsertComputed(outcome, () => new Map())
       .getOrInsertComputed(reason, () => new Map())
-      .getOrInsertComputed(provider, () => seriesOf({ outcome, reason, provider }))
-      .add();
+      .getOrInsertComputed(provider, () => seriesOf({ outcome, reason, provider }));
+  // These series exist from the start. Otherwise an alert on their increase would miss the first event.
+  for (const provider of ['', ...PROVIDERS]) counterOf('unavailable', '', provider);
+  for (const provider of PROVIDERS) counterOf('accepted', '', provider);
+  return (outcome, reason, provider) => counterOf(outcome, reason, provider).add();
 };
 
 /** Adds the metrics of what became of messages to runners, and returns the function that counts one settled message. */

@@ -38,7 +38,7 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
   return {
     text: metrics.text,
     onAppend: measureAppends(metrics),
-    onResponse: createRequestObserver(registry, createRequestLog(createRequestLogger(config, 'serve'))),
+    ...createRequestObserver(registry, createRequestLog(createRequestLogger(config, 'serve'))),
     onRateLimited: onRefused,
     onCredentialIssued: (): void => credentials.add(),
     countWebhook: countWebhooks(metrics),

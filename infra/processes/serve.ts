@@ -170,7 +170,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     onResponse: metrics.onResponse,
   });
   await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey), logger, 'the first start');
-  const server = await listen(app, config);
+  const server = await listen(app, config, metrics.onMalformed);
   logger.info({ port: server.port }, 'listening');
   return {
     port: server.port,

@@ -1,7 +1,9 @@
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
 import { createRequestLog, MAX_LINES_PER_INTERVAL } from '../../infra/http/request-log.ts';
 import { createRequestObserver } from '../../infra/http/request-observer.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -16,7 +18,8 @@ const startPlatform = async (level: 'debug' | 'info') => {
   const lines: string[] = [];
   const log = createRequestLog(pino({ level }, { write: (line: string) => void lines.push(line) }), INTERVAL_MS);
   const registry = new Registry();
-  const platform = await createTestPlatform({ onResponse: createRequestObserver(registry, log) });
+  const observer = createRequestObserver(registry, log);
+  const platform = await createTestPlatform({ onResponse: observer.onResponse });
   afterTest(platform.close);
   /** The lines since the last call, without the fields that differ in every run. */
   const takeLines = (): Line[] =>
@@ -24,7 +27,7 @@ const startPlatform = async (level: 'debug' | 'info') => {
       const { time: _, pid: __, hostname: ___, ms, ...fields } = JSON.parse(line) as Line;
       return { ...fields, ...('request_id' in fields ? { timed: typeof ms === 'number' && ms > 0 } : {}) };
     });
-  return { platform, takeLines, registry };
+  return { platform, takeLines, registry, observer };
 };
 
 const withRequestId = (request_id: string) => ({ headers: { 'x-request-id': request_id } });
@@ -82,6 +85,19 @@ test('a flood of failing requests is logged in part, followed by the number of t
     takeLines().map(({ msg }) => msg),
     ['request'],
   );
+});
+
+test('a request that is refused before the application gets it is logged and measured', async () => {
+  const { platform, takeLines, registry, observer } = await startPlatform('info');
+  const server = await listen(platform.app, { host: '127.0.0.1', port: 0 }, observer.onMalformed);
+  afterTest(server.close);
+  const socket = connect(server.port, '127.0.0.1').end('NOT HTTP\r\n\r\n');
+  const response = (await Array.fromAsync(socket)).join('');
+  const [, request_id] = /^x-request-id: (.*)\r$/m.exec(response)!;
+  const fields = { method: 'unknown', route: 'malformed', status: 400, actor: null, key_id: null };
+  assert.equal(takeLines(), [{ level: INFO, request_id, msg: 'request', timed: false, ...fields }]);
+  const labels = 'method="unknown",route="malformed",status="400"';
+  assert.match(await registry.metrics(), `annals_http_request_duration_seconds_count{${labels}} 1`);
 });
 
 test('request durations are measured by the path template of the OpenAPI document, with a bucket between 25 and 100 ms', async () => {

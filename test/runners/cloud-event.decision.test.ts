@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import type { Recorded } from '../../domain/event.ts';
-import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages, timeOf } from '../../domain/runners/cloud-event.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { type Schema, schemaErrors } from '../fixtures/json-schema.ts';
 
@@ -113,5 +113,16 @@ test('a body is sent as JSON only if its content type and its bytes are JSON', (
 
 test('if a delivery has no content type, its message has no datacontenttype', () =>
   assert.not('datacontenttype' in parsed(accepted('x', { content_type: '' }))));
+
+test('the time of receipt is read from an encoded message, whatever its body and the texts of the provider contain', () => {
+  const claim = '"time":"2000-01-01T00:00:00.000Z"';
+  for (const event of [
+    accepted(`{${claim}}`),
+    accepted('x'.repeat(100_000)),
+    accepted('{}', { event: claim, provider_delivery_id: claim }),
+  ])
+    assert.is(timeOf(encodeCloudEvent(event, row.type, row.message(event, 'https://annals.test'))), event.at);
+  assert.is(timeOf(new TextEncoder().encode('not a CloudEvent')), null);
+});
 
 test.run();
