@@ -13,11 +13,16 @@ export const text = (min: number, max: number) =>
     .meta({ minLength: min, maxLength: max })
     .superRefine((value, issues) => {
       const length = value.length <= max && value.length >= min * 2 ? value.length : codePoints(value);
-      if (length < min)
-        issues.addIssue({ code: 'too_small', minimum: min, origin: 'string', inclusive: true, message: `at least ${min} characters` });
-      if (length > max)
-        issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message: `at most ${max} characters` });
+      const message = min === 0 ? `must have at most ${max} characters` : `must have ${min} to ${max} characters`;
+      if (length < min) issues.addIssue({ code: 'too_small', minimum: min, origin: 'string', inclusive: true, message });
+      if (length > max) issues.addIssue({ code: 'too_big', maximum: max, origin: 'string', inclusive: true, message });
     });
+
+/** A schema for integers from `min` to `max`. */
+export const integer = (min: number, max: number) => {
+  const range = `must be between ${min} and ${max}`;
+  return z.int(`must be an integer between ${min} and ${max}`).min(min, range).max(max, range);
+};
 
 /** Matches control characters, line breaks, characters that change the direction of text, and unpaired surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u206a-\u206f\ufff9-\ufffb]/u;
@@ -98,5 +103,7 @@ export const Slug = z
 const EMAIL =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?(?:\.[a-zA-Z\d](?:[a-zA-Z\d-]{0,61}[a-zA-Z\d])?)*$/;
 
+const EMAIL_LENGTH = 'must have 3 to 253 characters';
+
 /** A schema for e-mail addresses of 3 to 253 characters. */
-export const Email = z.email({ pattern: EMAIL, error: 'must be an e-mail address' }).min(3).max(253);
+export const Email = z.email({ pattern: EMAIL, error: 'must be an e-mail address' }).min(3, EMAIL_LENGTH).max(253, EMAIL_LENGTH);

@@ -66,3 +66,11 @@ export const notFound = (): Refusal => new Refusal('not_found', 'No such resourc
 /** Creates the refusal of a request with one invalid value. Its status is 422. */
 export const invalid = (pointer: string, message: string, code = 'invalid'): Refusal =>
   new Refusal('invalid', message, { errors: [{ pointer, code, message }] });
+
+/** A conflict with status 409. `pointer` names the value that causes it, `code` the kind of conflict. */
+export const conflict = (pointer: string, code: string, detail: string, members?: Readonly<Record<string, unknown>>): Refusal =>
+  new Refusal('conflict', detail, { errors: [{ pointer, code, message: detail }], ...(members && { members }) });
+
+/** The refusal for a unique key that another resource uses. */
+export const slugTaken = (detail: string): Refusal =>
+  new Refusal('slug_taken', detail, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });

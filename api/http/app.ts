@@ -34,6 +34,8 @@ declare module 'hono' {
     authorizedRequest: AuthorizedRequest | undefined;
     /** The values of the RateLimit-Policy and RateLimit headers of the response. */
     limits: { readonly policy: string; readonly state: string } | undefined;
+    /** Whether the response repeats that of an earlier request with the same Idempotency-Key. */
+    isReplay: boolean | undefined;
   }
 }
 
@@ -121,8 +123,9 @@ export const createApp = ({
     if (!outgoing) for (const [name, value] of Object.entries(common)) c.res.headers.set(name, value);
     if (!outgoing && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', DEFAULT_CACHE_CONTROL);
     const limits = c.get('limits');
+    const set = (name: string, value: string) => (outgoing ? outgoing.setHeader(name, value) : c.res.headers.set(name, value));
+    if (c.get('isReplay')) set('idempotent-replayed', 'true');
     if (limits) {
-      const set = (name: string, value: string) => (outgoing ? outgoing.setHeader(name, value) : c.res.headers.set(name, value));
       set('ratelimit-policy', limits.policy);
       set('ratelimit', limits.state);
     }

@@ -9,6 +9,7 @@ const exposeHeaders = [
   'Total-Count',
   'Consistency-Token',
   'Content-Disposition',
+  'Idempotent-Replayed',
   'Projection-Position',
   'RateLimit',
   'RateLimit-Policy',

@@ -6,12 +6,13 @@ import { comparePositions, type Position, parseToken, tokenOf } from '../../doma
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { AS_OF_PROJECTION, assertWithinLog, resolvePosition } from './as-of.ts';
 import { type AuthorizedRequest, authorizeRequest } from './authorize-request.ts';
+import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
-import { parseOrRefuse, refusalFrom } from './problem.ts';
 import { expandPath, mutationResponse, readResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
+import { parseOrRefuse, refusalFrom } from './validation.ts';
 
 const NoFields = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
@@ -69,7 +70,8 @@ const readFields = async (
   };
   if (preauthorize) await preauthorize(runtime.context(info), params, async () => (await read()).value);
   const { value, bytes } = await read();
-  return { fields: parseOrRefuse(body, value) as object, bytes };
+  const fixedFields = method === 'patch' && row.reply instanceof z.ZodObject ? row.reply.shape : {};
+  return { fields: parseOrRefuse(body, value, { fixedFields }) as object, bytes };
 };
 
 /**
@@ -89,7 +91,13 @@ export const runOnce = async (
   const key = c.req.header('idempotency-key');
   if (key === undefined) return respondWith(await run(runtime.context(info)));
   if (!IDEMPOTENCY_KEY.test(key)) throw new Refusal('malformed', 'Idempotency-Key must be 1 to 255 printable ASCII characters');
-  const idempotent = { key, route: `${row.method} ${c.req.path}`, body: bytes, oneTimeSecret: row.oneTimeSecret === true };
+  const idempotent = {
+    key,
+    route: `${row.method} ${c.req.path}`,
+    body: bytes,
+    oneTimeSecret: row.oneTimeSecret === true,
+    onReplay: () => c.set('isReplay', true),
+  };
   const locate = (loaded: Loaded<unknown>) => (row.location ? expandPath(row.location, params, loaded.state) : null);
   return respondWith(await runtime.runIdempotent(info, idempotent, run, locate));
 };
@@ -107,9 +115,14 @@ const respond = (row: Operation, runtime: Runtime, request: AuthorizedRequest, q
   isRead(row) ? runRead(row, runtime, request, query) : runMutation(row, runtime, request, query);
 
 const validateQuery = (query: z.ZodType) =>
-  zValidator('query', query, (result) => {
-    if (!result.success) throw refusalFrom(result.error as z.core.$ZodError, '/query');
-  });
+  zValidator(
+    'query',
+    query,
+    (result) => {
+      if (!result.success) throw refusalFrom(result.error as z.core.$ZodError, { root: '/query' });
+    },
+    { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) as never },
+  );
 
 /** Refuses the character NUL in a query: Postgres can neither store it nor compare with it. @throws Refusal invalid */
 const assertNoNul = (c: Context): void => {
@@ -122,7 +135,7 @@ const assertNoNul = (c: Context): void => {
 export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
   assertNoNul(c);
   const input = Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
-  return parseOrRefuse(schema, Object.fromEntries(input), '/query');
+  return parseOrRefuse(schema, Object.fromEntries(input), { root: '/query' });
 };
 
 /** Refuses query parameters on a route that has none, instead of ignoring them. @throws Refusal invalid */

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
 import { parametersOf, type Schemas, schemaOf, templateOf } from './json-schema.ts';
-import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
+import { createsResource, isRead, needsBody, type Operation, type Operations } from './operation.ts';
 import type { PlainPaths } from './plain-route.ts';
 import { PROBLEMS } from './problem.ts';
 
 type Json = Record<string, unknown>;
 
 const headerParametersOf = (row: Operation): unknown[] =>
-  (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
+  (isRead(row) ? ['ConsistencyToken'] : [...(row.noETag || createsResource(row) ? [] : ['IfMatch']), 'IdempotencyKey']).map((name) => ({
     $ref: `#/components/parameters/${name}`,
   }));
 
@@ -26,7 +26,7 @@ const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject &
 /** Returns the names of the headers that a successful response of the operation has. */
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
-  if (!isRead(row)) return [...etag, 'Consistency-Token', ...(row.location ? (['Location'] as const) : [])];
+  if (!isRead(row)) return [...etag, 'Consistency-Token', 'Idempotent-Replayed', ...(row.location ? (['Location'] as const) : [])];
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
@@ -77,6 +77,7 @@ const RESPONSE_HEADERS = {
     'The position of the mutation in the event log; a read that sends it waits until its projection has passed it',
   ),
   'Projection-Position': responseHeader('The position in the event log up to which the response is complete'),
+  'Idempotent-Replayed': responseHeader('`true` if the response repeats that of an earlier request with the same Idempotency-Key'),
   Location: responseHeader('The path of the resource'),
   Link: responseHeader('RFC 8288: the next page as `rel="next"`; absent on the last page'),
   'Total-Count': responseHeader('The number of all items; only on lists that are counted, and only if the caller may see every item'),

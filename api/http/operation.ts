@@ -107,6 +107,10 @@ export type Operations = Readonly<Record<string, Operation>>;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
+/** Whether a request creates a resource of its own, so that there is nothing yet with which If-Match could be compared. */
+export const createsResource = ({ status, location }: Pick<Operation, 'status' | 'location'>): boolean =>
+  status === 201 && location?.endsWith('/:id') === true;
+
 /**
  * Whether a request must have a body. The body can be absent if the operation has no fields, and for a POST whose
  * fields are all optional.

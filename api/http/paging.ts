@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Instant } from '../../domain/fields.ts';
+import { Instant, integer } from '../../domain/fields.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import type { Page } from '../../projections/read-model.ts';
@@ -25,7 +25,7 @@ const MAX_CURSOR_LENGTH = 4_000;
  */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
-    limit: z.preprocess(parseDecimal, z.number('must be written in decimal digits').int().min(1).max(200).default(50)),
+    limit: z.preprocess(parseDecimal, integer(1, 200).default(50)),
     cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
     // Accept any column here: `parseSort` refuses an unknown one with a message that names the valid columns.
     sort: z

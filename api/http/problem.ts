@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import type { Refusal, RefusalCode } from '../../domain/refusal.ts';
 
 type ProblemKind = { readonly status: number; readonly title: string };
 
@@ -37,8 +36,8 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
 const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
 /** Returns the problem type that is described at this URL path; null if there is none. */
-export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: string }) | null => {
-  const [code, kind] = Object.entries(PROBLEMS).find(([code]) => problemTypeOf(code) === path) ?? [];
+export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: RefusalCode }) | null => {
+  const [code, kind] = (Object.entries(PROBLEMS) as [RefusalCode, ProblemKind][]).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;
 };
 
@@ -69,41 +68,4 @@ export const problemResponse = (refusal: Refusal, instance: string, requestId: s
     request_id: requestId,
   };
   return new Response(JSON.stringify(body), { status, headers: headersOf(refusal) });
-};
-
-const pointer = (root: string, path: readonly PropertyKey[]): string =>
-  root + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
-/** Converts the issues of a zod error to field errors. `root` is the start of their JSON pointers. */
-const fieldErrorsOf = (error: z.core.$ZodError, root: string): FieldError[] =>
-  error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({
-          pointer: pointer(root, [...issue.path, key]),
-          code: 'unknown_field',
-          message: 'is not a field of this request',
-        }))
-      : [{ pointer: pointer(root, issue.path), code: issue.code, message: issue.message }],
-  );
-
-/** Converts a zod error to a refusal with at most 50 field errors. */
-export const refusalFrom = (error: z.core.$ZodError, root: string): Refusal => {
-  const errors = fieldErrorsOf(error, root).slice(0, 50);
-  return new Refusal('invalid', errors[0] ? `${errors[0].pointer || 'the body'}: ${errors[0].message}` : 'The request is not valid', {
-    errors,
-  });
-};
-
-/** Replaces zod's message for an undefined value. JSON has no undefined, so the field is missing. */
-const missingFieldMessage = ({ input }: { readonly input?: unknown }): string | undefined =>
-  input === undefined ? 'is missing' : undefined;
-
-/**
- * Parses a value with a schema. `root` is the start of the JSON pointers in the field errors.
- * @throws Refusal invalid
- */
-export const parseOrRefuse = <T extends z.ZodType>(schema: T, value: unknown, root = ''): z.output<T> => {
-  const result = schema.safeParse(value, { error: missingFieldMessage });
-  if (result.success) return result.data;
-  throw refusalFrom(result.error, root);
 };

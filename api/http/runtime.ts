@@ -34,6 +34,8 @@ export type IdempotentRequest = {
   readonly route: string;
   readonly body: Uint8Array;
   readonly oneTimeSecret: boolean;
+  /** Called if the request has been processed before, so that the response is a repeat. */
+  readonly onReplay?: () => void;
 };
 
 /** What the routes need from the outer layers; infra/ provides it. */

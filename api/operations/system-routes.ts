@@ -2,9 +2,9 @@ import type { Context, Hono } from 'hono';
 import { Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
-import { problemTypeAt } from '../http/problem.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
+import { explainProblem } from './problem-page.ts';
 
 /**
  * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
@@ -35,11 +35,26 @@ const READINESS = content('application/json', {
   required: ['status', 'degraded'],
   properties: { status: { enum: ['ready', 'not ready'] }, degraded: { type: 'array', items: { type: 'string' } } },
 });
-const PROBLEM_TYPE = content('application/json', {
-  type: 'object',
-  required: ['type', 'code', 'status', 'title'],
-  properties: { type: { type: 'string' }, code: { type: 'string' }, status: { type: 'integer' }, title: { type: 'string' } },
-});
+const TEXT = { type: 'string' };
+const PROBLEM_TYPE = {
+  content: {
+    ...content('application/json', {
+      type: 'object',
+      required: ['type', 'code', 'status', 'title', 'when', 'why', 'what_to_do', 'example'],
+      properties: {
+        type: TEXT,
+        code: TEXT,
+        status: { type: 'integer' },
+        title: TEXT,
+        when: TEXT,
+        why: TEXT,
+        what_to_do: TEXT,
+        example: { $ref: '#/components/schemas/Problem' },
+      },
+    }).content,
+    ...content('text/html').content,
+  },
+};
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SCRIPT_CONTENT = content('text/javascript');
 
@@ -97,13 +112,9 @@ const routes = [
   systemRoute({
     path: '/problems/:type',
     operationId: 'readProblemType',
-    summary: 'What a problem type means',
+    summary: 'What a problem type means, and what to do: a page for browsers, JSON for other clients',
     responses: { 200: PROBLEM_TYPE, ...PROBLEM_RESPONSE },
-    handler: () => (c) => {
-      const type = problemTypeAt(c.req.path);
-      if (!type) throw new Refusal('not_found', 'There is no problem type with this name');
-      return jsonOf(type);
-    },
+    handler: () => explainProblem,
   }),
   systemRoute({
     path: '/openapi.json',

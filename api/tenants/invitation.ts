@@ -9,8 +9,8 @@ import { readJsonBody } from '../http/json-body.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
-import { parseOrRefuse } from '../http/problem.ts';
 import type { Runtime } from '../http/runtime.ts';
+import { parseOrRefuse } from '../http/validation.ts';
 
 const InvitationRead = z
   .object({

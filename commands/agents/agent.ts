@@ -5,7 +5,7 @@ import * as Model from '../../domain/agents/model.ts';
 import { DisplayLine, displayText, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
-import { invalid, Refusal } from '../../domain/refusal.ts';
+import { invalid, Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
@@ -53,7 +53,11 @@ export const AgentUpdate = z
   })
   .meta({ id: 'AgentUpdate' });
 
-export const AgentModelChainUpdate = z.strictObject({ model_ids: z.array(Id25).min(1).max(5) }).meta({ id: 'AgentModelChainUpdate' });
+const CHAIN_LENGTH = 'must have 1 to 5 items';
+
+export const AgentModelChainUpdate = z
+  .strictObject({ model_ids: z.array(Id25).min(1, CHAIN_LENGTH).max(5, CHAIN_LENGTH) })
+  .meta({ id: 'AgentModelChainUpdate' });
 
 export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
 
@@ -114,8 +118,7 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
     checkAgentLimit();
     return create();
   }
-  if (agent.status === 'live')
-    throw new Refusal('slug_taken', `The slug ${slug} is taken`, { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] });
+  if (agent.status === 'live') throw slugTaken(`The slug ${slug} is taken`);
   if (agent.status === 'released') return [];
   // Check the limit before the slug is released: a refused creation must not take the slug from the deleted agent.
   checkAgentLimit();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Plan from '../../domain/billing/plan.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { displayText, Slug } from '../../domain/fields.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
@@ -40,7 +40,7 @@ export const createPlan = (ctx: Ctx, fields: Input<typeof PlanCreate>) =>
     kind: 'plan',
     key: fields.slug,
     claim: () => (plan) => {
-      if (plan.status !== 'absent') throw new Refusal('slug_taken', `There is already a plan ${fields.slug}`);
+      if (plan.status !== 'absent') throw slugTaken(`There is already a plan ${fields.slug}`);
       return Plan.create(fields)(plan);
     },
   });

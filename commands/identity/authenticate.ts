@@ -36,6 +36,7 @@ export type Authenticator = {
   readonly byCookie: (cookie: string) => Promise<Principal & { sign_in_id: string }>;
 };
 
+const MALFORMED_KEY = 'This is not a well-formed API key: ann_, 8 characters, _ and 38 characters. Check that it was copied completely';
 const BEARER = /^Bearer +(\S+)$/i;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
@@ -56,11 +57,11 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
   return {
     byHeader: async (authorization) => {
       const text = BEARER.exec(authorization ?? '')?.[1];
-      if (!text) throw unauthorized();
+      if (!text) throw unauthorized(authorization === undefined ? undefined : 'The Authorization header must be: Bearer <API key>');
       const key = apiKeys.findKey(text);
       if (key) return apiKeys.principalOf(await key);
       if (verifyToken && TOKEN.test(text)) return byToken(await verifyToken(text));
-      throw unauthorized();
+      throw unauthorized(MALFORMED_KEY);
     },
     byCookie: async (cookie) => {
       const [id = ''] = cookie.split('.');

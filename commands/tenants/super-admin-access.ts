@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { displayText } from '../../domain/fields.ts';
+import { displayText, integer } from '../../domain/fields.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 
-export const BreakGlass = z.strictObject({ reason: displayText(1, 1024), minutes: z.int().min(1).max(480) }).meta({ id: 'BreakGlass' });
+export const BreakGlass = z.strictObject({ reason: displayText(1, 1024), minutes: integer(1, 480) }).meta({ id: 'BreakGlass' });
 
 /**
  * Gives the calling super-admin read access to a tenant for `minutes`. The tenant's audit log shows the access and its

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { applyResets } from '../../domain/aggregate.ts';
-import { displayText, text } from '../../domain/fields.ts';
+import { displayText, integer, text } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
@@ -40,7 +40,7 @@ export const WebhookIntegrationUpdate = z
   .meta({ id: 'WebhookIntegrationUpdate' });
 
 export const SecretRotate = z
-  .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400), secret: SecretText.optional() })
+  .strictObject({ overlap_seconds: integer(0, 604_800).default(86_400), secret: SecretText.optional() })
   .meta({ id: 'SecretRotate' });
 
 /**

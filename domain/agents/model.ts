@@ -1,5 +1,5 @@
 import type { Recorded } from '../event.ts';
-import { Refusal } from '../refusal.ts';
+import { slugTaken } from '../refusal.ts';
 
 export const category = 'model';
 export const platform = true;
@@ -50,7 +50,7 @@ export const evolve = (model: Model, event: Recorded<ModelEvent>): Model => ({
 export const register =
   (fields: ModelFields) =>
   (model: Model): ModelEvent[] => {
-    if (model.status !== 'absent') throw new Refusal('slug_taken', `The provider ${fields.provider} already has a model ${fields.slug}`);
+    if (model.status !== 'absent') throw slugTaken(`The provider ${fields.provider} already has a model ${fields.slug}`);
     return [{ type: 'ModelRegistered', data: fields }];
   };
 

@@ -1,5 +1,5 @@
 import type { Recorded } from '../event.ts';
-import { Refusal } from '../refusal.ts';
+import { conflict, Refusal } from '../refusal.ts';
 
 export const category = 'account';
 export const platform = true;
@@ -33,7 +33,7 @@ export const evolve = (account: AllowedAccount, event: Recorded<AllowedAccountEv
 export const allow =
   (email: string, generation: number) =>
   ({ status }: AllowedAccount): AllowedAccountEvent[] => {
-    if (status === 'allowed') throw new Refusal('conflict', 'This address is already allowed');
+    if (status === 'allowed') throw conflict('/email', 'already_allowed', `The address ${email} is already allowed`);
     return status === 'absent' ? [{ type: 'AccountAllowed', data: { email, generation } }] : [];
   };
 

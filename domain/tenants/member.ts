@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.ts';
 import { ownersOf } from '../agents/agent-roles.ts';
 import { checkLimit, type Limits } from '../billing/plan.ts';
-import { Refusal } from '../refusal.ts';
+import { conflict, Refusal } from '../refusal.ts';
 import { assertExists, type Member, type Tenant, type TenantEvent, type TenantRole } from './tenant.ts';
 
 /** Returns a member of the tenant. @throws Refusal not_found */
@@ -28,7 +28,7 @@ export const assertMayRevokeKeyOf = ({ members }: Tenant, callerRole: TenantRole
 
 const assertNotLastOwner = (tenant: Tenant, user_id: string): void => {
   const others = Object.entries(tenant.members).some(([id, { role }]) => id !== user_id && role === 'OWNER');
-  if (!others) throw new Refusal('conflict', 'A tenant must have an OWNER: make another member OWNER first');
+  if (!others) throw conflict('/path/user_id', 'last_owner', 'A tenant must have an OWNER: make another member OWNER first', { user_id });
 };
 
 /** Adds a member. @throws Refusal not_found, conflict if the user is already a member, plan_limit, forbidden */
@@ -37,7 +37,7 @@ export const add =
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     assertMayChangeOwners(callerRole, role);
-    if (tenant.members[user_id]) throw new Refusal('conflict', 'The user is already a member');
+    if (tenant.members[user_id]) throw conflict('/email', 'already_member', 'The user is already a member of this tenant', { user_id });
     if (limits) checkLimit(limits, 'members', Object.keys(tenant.members).length);
     return [{ type: 'MemberAdded', data: { user_id, role } }];
   };
@@ -62,7 +62,7 @@ const assertNotOnlyAgentOwner = (agents: readonly Agent[], { members }: Tenant, 
   const isOnlyOwner = (agent: Agent): boolean => agent.status === 'live' && ownersOf(agent, members).every((id) => id === user_id);
   const agent_ids = agents.filter(isOnlyOwner).map(({ id }) => id);
   if (agent_ids.length > 0)
-    throw new Refusal('conflict', 'The user is the only OWNER of some agents: transfer them first', { members: { agent_ids } });
+    throw conflict('/path/user_id', 'last_agent_owner', 'The user is the only OWNER of some agents: transfer them first', { agent_ids });
 };
 
 /**

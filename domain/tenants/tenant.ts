@@ -3,7 +3,7 @@ import { DEFAULT_ROLE_PERMISSIONS, type RolePermissions } from '../agents/role-p
 import { changedFields } from '../aggregate.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
-import { Refusal } from '../refusal.ts';
+import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
 export const category = 'tenant';
 
@@ -199,7 +199,7 @@ export const create =
   (fields: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number }, owner_id: string) =>
   (tenant: Tenant): TenantEvent[] => {
     if (isClosed(tenant)) return [];
-    if (tenant.status !== 'absent') throw new Refusal('slug_taken', `The slug ${fields.slug} is taken`);
+    if (tenant.status !== 'absent') throw slugTaken(`The slug ${fields.slug} is taken`);
     return [
       { type: 'TenantCreated', data: fields },
       { type: 'MemberAdded', data: { user_id: owner_id, role: 'OWNER' } },
@@ -238,7 +238,7 @@ export const changeSettings =
     assertExists(tenant);
     const data = changedFields(tenant, fields);
     if (data.external_mail_enabled && tenant.is_mail_blocked_by_platform)
-      throw new Refusal('conflict', 'The platform has switched off external mail for this tenant');
+      throw conflict('/external_mail_enabled', 'mail_blocked', 'The platform has switched off external mail for this tenant');
     return Object.keys(data).length > 0 ? [{ type: 'TenantSettingsChanged', data }] : [];
   };
 

@@ -90,6 +90,7 @@ export const createRunIdempotent = ({ log, context, now }: Deps): Runtime['runId
     };
     const claim = await claims.claim(use).catch(throwAsRefusal);
     if (claim.outcome) {
+      request.onReplay?.();
       const replay = replayOf(claim.outcome, seed, request.oneTimeSecret);
       const existed = claim.outcome.kind === 'done' && claim.outcome.existed === true;
       return { ...(await run(context({ ...info, ifMatch: null }, replay))), existed };

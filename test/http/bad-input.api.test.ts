@@ -54,7 +54,7 @@ test('a missing field of any type is reported as missing', async () => {
     hook.errors.filter(({ message }) => message === 'is missing').map(({ pointer }) => pointer),
     ['/agent_id', '/label'],
   );
-  assert.match(hook.detail, '/provider: Invalid option');
+  assert.match(hook.detail, '/provider: must be one of github, gitlab');
 });
 
 test('a body nested 64 levels deep is accepted; a deeper one is refused', async () => {

@@ -64,6 +64,7 @@ test('a repeat with the same idempotency key and body gets the same response, ex
   const again = await create(p, 'once');
   assert.is(again.status, 201);
   assert.is(again.text, first.text);
+  assert.equal([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')], [null, 'true']);
   assert.equal(stableHeaders(again), stableHeaders(first));
   assert.is.not(again.headers.get('x-request-id'), first.headers.get('x-request-id'));
   await p.close();
@@ -77,6 +78,7 @@ test('a repeat of a refused request gets the same refusal, and the request does 
   assert.equal([first.status, codeOf(first)], [409, 'slug_taken']);
   const plain = ({ body }: Answer) => ({ ...(body as Problem), request_id: '' });
   assert.equal(plain(again), plain(first));
+  assert.equal([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')], [null, 'true']);
   await p.send('DELETE', `${p.tenant}/agents/${(p.eventsOf('AgentCreated')[0]! as { id: string }).id}`);
   assert.is((await create(p, 'once')).status, 409);
   await p.close();

@@ -153,8 +153,14 @@ test('the type URL of each problem returns its description', async () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const type = `/problems/${code.replaceAll('_', '-')}`;
     const answer = await ask('GET', type);
-    assert.equal([answer.status, JSON.parse(answer.text)], [200, { type, code, status, title }]);
+    const { when, why, what_to_do, example, ...kind } = JSON.parse(answer.text) as Record<string, string & { code?: string }>;
+    assert.equal([answer.status, kind], [200, { type, code, status, title }]);
+    assert.ok(when && why && what_to_do && example!.code === code, code);
   }
+  const page = await p.send('GET', '/problems/not-found', { key: '', headers: { accept: 'text/html,application/xml;q=0.9,*/*;q=0.8' } });
+  assert.equal([page.status, page.headers.get('content-type'), page.headers.get('vary')], [200, 'text/html; charset=utf-8', 'Accept']);
+  assert.match(page.text, /<h2>When<\/h2>[\s\S]+<h2>Why<\/h2>[\s\S]+<h2>What to do<\/h2>[\s\S]+<h2>Example<\/h2>/);
+  assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
   const { type } = JSON.parse((await ask('GET', '/nowhere')).text);
   assert.is((await ask('GET', type)).status, 200);
   for (const none of ['not_found', 'constructor', '', 'x', 'not-found/']) assert.is((await ask('GET', `/problems/${none}`)).status, 404);

@@ -1,0 +1,41 @@
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
+import { html } from 'hono/html';
+import { Refusal } from '../../domain/refusal.ts';
+import { problemTypeAt } from '../http/problem.ts';
+import { jsonResponse } from '../http/response.ts';
+import { EXPLANATIONS } from './problem-types.ts';
+
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+type Document = ReturnType<typeof documentAt>;
+
+const documentAt = (path: string) => {
+  const found = problemTypeAt(path);
+  if (!found) throw new Refusal('not_found', 'There is no problem type with this name');
+  const { type, title, status, code } = found;
+  const { detail, ...explanation } = EXPLANATIONS[code];
+  const example = { type, title, status, detail, instance: '/tenant/…', code, request_id: '0c8fdd1b-9795-425c-aca5-9146784c2b01' };
+  return { ...found, ...explanation, example };
+};
+
+const pageOf = ({ title, code, status, when, why, what_to_do, example }: Document) => html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} · Annals</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}pre{overflow:auto;padding:1rem;border:1px solid}</style></head>
+<body><h1>${title}</h1><p><code>${code}</code>, HTTP status ${status}</p>
+<h2>When</h2><p>${when}</p><h2>Why</h2><p>${why}</p><h2>What to do</h2><p>${what_to_do}</p>
+<h2>Example</h2><pre>${JSON.stringify(example, null, 2)}</pre><p><a href="/docs">API reference</a></p></body>
+</html>
+`;
+
+/** Explains the problem type at this path: as a page for browsers, as JSON for other clients. @throws Refusal not_found */
+export const explainProblem = async (c: Context): Promise<Response> => {
+  const document = documentAt(c.req.path);
+  const type = accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' });
+  const vary = { vary: 'Accept' };
+  if (type === 'application/json') return jsonResponse(JSON.stringify(document), 200, vary);
+  const headers = { ...vary, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': CONTENT_SECURITY_POLICY };
+  return new Response(String(await pageOf(document)), { headers });
+};

@@ -1,0 +1,121 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Json = Record<string, unknown>;
+type FieldError = { pointer: string; code: string; message: string };
+
+const p = await createTestPlatform();
+const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+const agent = created.headers.get('location')!;
+
+const messagesOf = ({ status, body, text }: Answer): [string, string][] => {
+  assert.is(status, 422, text);
+  return (body as { errors: FieldError[] }).errors.map(({ pointer, message }) => [pointer, message]);
+};
+
+test('errors name the range of a value, and say in which form it must be', async () => {
+  for (const limit of ['0', '201', '100000'])
+    assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?limit=${limit}`)), [['/query/limit', 'must be between 1 and 200']]);
+  for (const limit of ['x', '-1', '1.5', '0x10'])
+    assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?limit=${limit}`)), [
+      ['/query/limit', 'must be an integer between 1 and 200'],
+    ]);
+  const open = (body: Json) => p.send('POST', `/admin/tenants/${p.tenant_id}/break-glass`, { body });
+  assert.equal(messagesOf(await open({ reason: '', minutes: 481 })), [
+    ['/reason', 'must have 1 to 1024 characters'],
+    ['/minutes', 'must be between 1 and 480'],
+  ]);
+  assert.equal(messagesOf(await p.send('PUT', `${agent}/models`, { body: { model_ids: [] } })), [['/model_ids', 'must have 1 to 5 items']]);
+});
+
+test('no error contains the words of the schema library', async () => {
+  const foreign = /Invalid|expected|received|Too (big|small)|Unrecognized/;
+  const bodies: unknown[] = [
+    {},
+    [],
+    null,
+    'x',
+    { name: 1, slug: 1, kind: 'x', description: 1, is_admin_only: 'x', iteration_warn_threshold: 0.5 },
+  ];
+  const values = [null, 0, -1, 1.5, 1e300, true, 'x', '', [], {}, [1], ['x'.repeat(500)]];
+  const { schemas } = (openapi(p.operations, plainPaths, 'http://annals.test') as { components: { schemas: Record<string, Json> } })
+    .components;
+  let count = 0;
+  for (const [name, row] of Object.entries(p.operations)) {
+    if (!row.body) continue;
+    const fields = Object.keys((schemas[row.body.meta()?.id as string]?.properties ?? {}) as Json);
+    const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: agent.split('/').at(-1)! };
+    const path = row.path.replace(/:([a-z_]+)/g, (_, part: string) => params[part] ?? `c${'0'.repeat(24)}`);
+    for (const body of [...bodies, ...values.map((value) => Object.fromEntries(fields.map((field) => [field, value])))]) {
+      const answer = await p.send(row.method.toUpperCase(), path, { body });
+      if (answer.status !== 422) continue;
+      for (const { message } of (answer.body as { errors?: FieldError[] }).errors ?? []) {
+        count++;
+        assert.not.match(message, foreign, `${name}: ${message}`);
+      }
+    }
+  }
+  assert.ok(count > 500, `${count}`);
+  const query = messagesOf(await p.send('GET', `${agent}/diff`));
+  assert.equal(query, [['/query/from', 'is missing']]);
+  assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?kind=x`)), [
+    ['/query/kind', 'must be one of user, coding, analyst, dba'],
+  ]);
+});
+
+test('an unknown query parameter is called one, and a field that the resource has but cannot change is told apart', async () => {
+  assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?colour=red`)), [
+    ['/query/colour', 'is not a query parameter of this operation'],
+  ]);
+  assert.equal(messagesOf(await p.send('DELETE', `${agent}?force=1`)), [['/query/force', 'is not a query parameter of this operation']]);
+  assert.equal(messagesOf(await p.send('PATCH', agent, { body: { slug: 'other', colour: 'red', constructor: 1 } })), [
+    ['/slug', 'cannot be changed'],
+    ['/colour', 'is not a field of this request'],
+    ['/constructor', 'is not a field of this request'],
+  ]);
+});
+
+test('a badly formed API key is told apart from a missing one', async () => {
+  const detailOf = async (headers: Record<string, string>) => {
+    const { status, body } = await p.send('GET', '/me', { key: '', headers });
+    assert.is(status, 401);
+    return (body as Json).detail as string;
+  };
+  assert.is(await detailOf({}), 'Send Authorization: Bearer <API key>');
+  assert.match(await detailOf({ authorization: 'Basic YTpi' }), /must be: Bearer <API key>/);
+  for (const key of [p.key.slice(0, -1), `${p.key}x`, p.key.replace('ann_', 'ANN_'), 'secret'])
+    assert.match(await detailOf({ authorization: `Bearer ${key}` }), /not a well-formed API key/);
+});
+
+test('a conflict names its subject and its kind', async () => {
+  const invite = () => p.send('POST', `${p.tenant}/members`, { body: { email: 'twice@example.com' } });
+  const { user_id } = (await invite()).body as { user_id: string };
+  const { status, body } = await invite();
+  const { code, errors, ...rest } = body as Json & { errors: FieldError[] };
+  assert.equal([status, code, errors[0]!.pointer, errors[0]!.code, rest.user_id], [409, 'conflict', '/email', 'already_member', user_id]);
+  const allow = () => p.send('POST', '/admin/allowed-accounts', { body: { email: 'a@example.com' } });
+  await allow();
+  const again = (await allow()).body as Json & { errors: FieldError[] };
+  assert.equal([again.detail, again.errors[0]!.code], ['The address a@example.com is already allowed', 'already_allowed']);
+});
+
+test('the OpenAPI document offers If-Match only for changes of a resource that exists', () => {
+  const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as {
+    paths: Record<string, Record<string, { operationId: string; parameters?: { $ref?: string }[] }>>;
+  };
+  const withIfMatch = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter(({ parameters }) => parameters?.some(({ $ref }) => $ref === '#/components/parameters/IfMatch'))
+    .map(({ operationId }) => operationId);
+  for (const creates of ['createTenant', 'issueRunnerCredential', 'createAgent', 'createApiKey', 'registerModel', 'allowAccount'])
+    assert.not.ok(withIfMatch.includes(creates), creates);
+  for (const changes of ['updateAgent', 'inviteMember', 'grantAgentAccess', 'rotateWebhookSecret', 'openTenant', 'deleteAgent'])
+    assert.ok(withIfMatch.includes(changes), changes);
+});
+
+test('the platform stops without an error', () => p.close());
+
+test.run();
