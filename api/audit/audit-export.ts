@@ -8,7 +8,7 @@ import type { Reads } from '../../projections/read-model.ts';
 import { BEFORE_LOG } from '../http/as-of.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { parseQuery } from '../http/mount.ts';
-import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
@@ -112,9 +112,8 @@ const routes = [
           [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) per line' } },
         },
       },
-      ...RATE_LIMITED_RESPONSE,
-      ...PROBLEM_RESPONSE,
     },
+    problems: [400, 401, 403, 404, 422, 429, 503],
     handler: exportAuditLog,
   }),
 ];

@@ -60,6 +60,13 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
   return mapSchema(withComponentReferences(properties.it) as Json, withoutNoise);
 };
 
+/** Converts the schema of a request body to a JSON Schema that refers to no component of the document. */
+export const requestSchemaOf = (schema: z.ZodType): unknown => {
+  const schemas: Schemas = {};
+  const { $ref, ...rest } = schemaOf(schema, 'input', schemas) as Json;
+  return typeof $ref === 'string' ? schemas[$ref.replace('#/components/schemas/', '')] : rest;
+};
+
 /** Returns the names of the path parameters: `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
 export const pathParameters = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map((match) => match[1]!);
 

@@ -9,7 +9,7 @@ import { type AuthorizedRequest, authorizeRequest } from './authorize-request.ts
 import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
-import { isRead, needsBody, type Operation, type Operations } from './operation.ts';
+import { isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
 import { expandPath, mutationResponse, readResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
@@ -62,7 +62,7 @@ const readFields = async (
   { c, info, params }: AuthorizedRequest,
 ): Promise<{ fields: object; bytes: Uint8Array }> => {
   const { method, body = NoFields, preauthorize } = row;
-  if (method === 'delete' && !row.body) return { fields: {}, bytes: new Uint8Array() };
+  if (!readsBody(row)) return { fields: {}, bytes: new Uint8Array() };
   let reading: ReturnType<typeof readJsonBody> | undefined;
   const read = () => {
     reading ??= readJsonBody(c.req.raw, () => needsBody(row));

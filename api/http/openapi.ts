@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
-import { parametersOf, type Schemas, schemaOf, templateOf } from './json-schema.ts';
-import { createsResource, isRead, needsBody, type Operation, type Operations } from './operation.ts';
+import { parametersOf, pathParameters, type Schemas, schemaOf, templateOf } from './json-schema.ts';
+import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
 import type { PlainPaths } from './plain-route.ts';
-import { PROBLEMS } from './problem.ts';
+import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses } from './problem-responses.ts';
 
 type Json = Record<string, unknown>;
 
@@ -30,6 +30,17 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
+/** Returns the statuses of the problems with which the operation can end, apart from those that any request can have. */
+const problemStatusesOf = (row: Operation): number[] => [
+  400,
+  ...(row.permit === 'none' ? [] : [401, 403, 429]),
+  ...(pathParameters(row.path).length > 0 ? [404] : []),
+  ...(isRead(row) ? [] : [409, 412]),
+  ...(readsBody(row) ? [408, 413, 415] : []),
+  422,
+  503,
+];
+
 const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
   const headers = Object.fromEntries(responseHeadersOf(row).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -54,8 +65,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
       ...(isRead(row) && !isList(row) && !row.noConditionalGet && !row.noETag
         ? { 304: { description: 'The resource still matches the ETag in If-None-Match' } }
         : {}),
-      ...(row.permit === 'none' ? {} : { 429: { $ref: '#/components/responses/RateLimited' } }),
-      default: { $ref: '#/components/responses/Problem' },
+      ...problemResponses(problemStatusesOf(row)),
     },
   };
 };
@@ -68,7 +78,6 @@ const optionalHeader = (name: string, description: string) => ({
   schema: { type: 'string' },
 });
 
-const PROBLEM_CONTENT = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
 const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
 const RESPONSE_HEADERS = {
@@ -106,36 +115,7 @@ const SHARED_COMPONENTS = {
       description: 'The cookie of a signed-in browser; over TLS its name has the prefix `__Host-`',
     },
   },
-  responses: {
-    Problem: { description: 'A problem document (RFC 9457)', content: PROBLEM_CONTENT },
-    RateLimited: {
-      description: 'Too many requests: this one had no effect',
-      headers: {
-        'Retry-After': responseHeader('Seconds until the next request is allowed'),
-        'RateLimit-Policy': responseHeader('The number of requests that are allowed, and in how many seconds'),
-        RateLimit: responseHeader('The number of requests that are left, and the seconds until the quota is full again'),
-      },
-      content: PROBLEM_CONTENT,
-    },
-  },
-};
-
-const PROBLEM_SCHEMA = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(PROBLEMS) },
-    errors: {
-      type: 'array',
-      items: { type: 'object', properties: { pointer: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } } },
-    },
-    request_id: { type: 'string' },
-  },
+  responses: PROBLEM_RESPONSES,
 };
 
 /**

@@ -117,3 +117,7 @@ export const createsResource = ({ status, location }: Pick<Operation, 'status' |
  */
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);
+
+/** Whether the body of a request is read. That of a DELETE is read only if the operation has fields. */
+export const readsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
+  method !== 'get' && (method !== 'delete' || body !== undefined);

@@ -2,6 +2,7 @@ import type { Context, Env, Hono } from 'hono';
 import type { z } from 'zod';
 import { parametersOf, templateOf } from './json-schema.ts';
 import type { Method } from './operation.ts';
+import { problemResponses } from './problem-responses.ts';
 
 /**
  * A route outside the tables of operations, because it handles raw bytes, streams, redirects or cookies, or needs no
@@ -25,7 +26,10 @@ export type PlainRoute<Deps, Path extends string = string> = {
   /** Further parameters, such as headers, in the format of OpenAPI. */
   readonly parameters?: readonly object[];
   readonly requestBody?: object;
+  /** The responses, apart from problems. */
   readonly responses: Readonly<Record<string, object>>;
+  /** The statuses of the problems with which the route can end, apart from those that any request can have. */
+  readonly problems?: readonly number[];
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
 
@@ -35,10 +39,6 @@ export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown
 /** Defines a plain route. Both the Hono route and its OpenAPI entry are made from it. */
 export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
   row as unknown as PlainRoute<Deps>;
-
-/** Responses that the OpenAPI entries of several routes contain. */
-export const PROBLEM_RESPONSE = { default: { $ref: '#/components/responses/Problem' } };
-export const RATE_LIMITED_RESPONSE = { 429: { $ref: '#/components/responses/RateLimited' } };
 
 export const headerParameter = (name: string, description: string, required = true) => ({
   name,
@@ -53,9 +53,20 @@ export const mountPlainRoutes = <Deps>(app: Hono, routes: readonly PlainRoute<De
   for (const { method, path, handler } of routes) app.on(method, path, handler(deps));
 };
 
-const documented = <Deps>({ handler: _, method, path, tag, query, parameters = [], ...row }: PlainRoute<Deps>) => {
+const documented = <Deps>({
+  handler: _,
+  method,
+  path,
+  tag,
+  query,
+  parameters = [],
+  responses,
+  problems = [],
+  ...row
+}: PlainRoute<Deps>) => {
   const all = [...parametersOf(path, query, {}), ...parameters];
-  return { [templateOf(path)]: { [method]: { ...row, tags: [tag], ...(all.length > 0 ? { parameters: all } : {}) } } };
+  const entry = { ...row, tags: [tag], responses: { ...problemResponses(problems), ...responses } };
+  return { [templateOf(path)]: { [method]: { ...entry, ...(all.length > 0 ? { parameters: all } : {}) } } };
 };
 
 /**

@@ -33,7 +33,8 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
-const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
+/** The path of a problem type: its code with hyphens, below /problems/. */
+export const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
 /** Returns the problem type that is described at this URL path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: RefusalCode }) | null => {

@@ -6,7 +6,7 @@ import { principalOf } from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
-import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import type { SignInCookies } from './sign-in-cookies.ts';
 
@@ -105,7 +105,8 @@ const routes = [
     tag: 'Sign-in',
     security: [],
     query: z.object({ return_to: parameter('The path to open after the sign-in; default: /docs').optional() }),
-    responses: { 302: redirect('Redirect to the issuer'), ...PROBLEM_RESPONSE },
+    responses: { 302: redirect('Redirect to the issuer') },
+    problems: [409, 422, 503],
     handler: beginSignIn,
   }),
   plainRoute({
@@ -119,7 +120,8 @@ const routes = [
       code: parameter("The issuer's authorization code").optional(),
       state: parameter('The state that the redirect to the issuer contained'),
     }),
-    responses: { 303: redirect('Signed in: the response sets the session cookie and redirects to `return_to`'), ...PROBLEM_RESPONSE },
+    responses: { 303: redirect('Signed in: the response sets the session cookie and redirects to `return_to`') },
+    problems: [401, 403, 409, 429, 503],
     handler: finishSignIn,
   }),
   plainRoute({
@@ -129,7 +131,8 @@ const routes = [
     summary: 'Sign the browser out',
     tag: 'Sign-in',
     security: [{ session: [] }],
-    responses: { 204: { description: 'Signed out: no process accepts the cookie any longer' }, ...PROBLEM_RESPONSE },
+    responses: { 204: { description: 'Signed out: no process accepts the cookie any longer' } },
+    problems: [401, 403, 503],
     handler: endSignIn,
   }),
 ];

@@ -3,8 +3,8 @@ import { accepts } from 'hono/accepts';
 import { html } from 'hono/html';
 import { Refusal } from '../../domain/refusal.ts';
 import { problemTypeAt } from '../http/problem.ts';
+import { EXPLANATIONS } from '../http/problem-types.ts';
 import { jsonResponse } from '../http/response.ts';
-import { EXPLANATIONS } from './problem-types.ts';
 
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

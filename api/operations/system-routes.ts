@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
-import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, PROBLEM_RESPONSE, plainRoute } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 import { explainProblem } from './problem-page.ts';
@@ -68,7 +68,7 @@ export const readMetrics =
     return new Response(text, { headers: { 'content-type': contentType } });
   };
 
-type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'responses' | 'handler'>;
+type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'responses' | 'problems' | 'handler'>;
 
 const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
   plainRoute({
@@ -106,14 +106,16 @@ const routes = [
     path: '/metrics',
     operationId: 'readMetrics',
     summary: 'Prometheus metrics, for callers on the same machine or with METRICS_TOKEN as bearer token',
-    responses: { 200: content('text/plain'), ...PROBLEM_RESPONSE },
+    responses: { 200: content('text/plain') },
+    problems: [401],
     handler: readMetrics,
   }),
   systemRoute({
     path: '/problems/:type',
     operationId: 'readProblemType',
     summary: 'What a problem type means, and what to do: a page for browsers, JSON for other clients',
-    responses: { 200: PROBLEM_TYPE, ...PROBLEM_RESPONSE },
+    responses: { 200: PROBLEM_TYPE },
+    problems: [404],
     handler: () => explainProblem,
   }),
   systemRoute({

@@ -6,9 +6,10 @@ import { INVITATION_LIFETIME_HOURS } from '../../domain/tenants/invitation.ts';
 import { ApiKeyCreated } from '../../projections/identity/api-key.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { readJsonBody } from '../http/json-body.ts';
+import { requestSchemaOf } from '../http/json-schema.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
@@ -77,8 +78,6 @@ const accept =
     return attempt(c, () => runOnce(ACCEPT, runtime, request, { bytes, run: (ctx) => acceptInvitation(ctx, user_id, input) }));
   };
 
-const { $schema: _, ...acceptSchema } = z.toJSONSchema(InvitationAccept, { io: 'input' });
-
 const routes = [
   plainRoute({
     method: 'post',
@@ -91,7 +90,7 @@ const routes = [
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: acceptSchema } },
+      content: { 'application/json': { schema: requestSchemaOf(InvitationAccept) } },
     },
     responses: {
       201: {
@@ -99,9 +98,8 @@ const routes = [
         headers: { Location: { schema: { type: 'string' } } },
         content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiKeyCreated' } } },
       },
-      ...RATE_LIMITED_RESPONSE,
-      ...PROBLEM_RESPONSE,
     },
+    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
     handler: accept,
   }),
 ];

@@ -12,7 +12,7 @@ import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
 import { asOfQuery, listQuery, parseSort, TimeRange } from '../http/paging.ts';
-import { documentPlainRoutes, mountPlainRoutes, PROBLEM_RESPONSE, plainRoute, RATE_LIMITED_RESPONSE } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
@@ -140,9 +140,8 @@ const bodyRoutes = [
         content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
       },
       304: { description: 'The bytes match the ETag in If-None-Match' },
-      ...RATE_LIMITED_RESPONSE,
-      ...PROBLEM_RESPONSE,
     },
+    problems: [401, 403, 404, 422, 429, 503],
     handler: getDeliveryBody,
   }),
 ];

@@ -3,14 +3,7 @@ import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhoo
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import { rejectTruncated } from '../http/json-body.ts';
-import {
-  documentPlainRoutes,
-  headerParameter,
-  mountPlainRoutes,
-  PROBLEM_RESPONSE,
-  plainRoute,
-  RATE_LIMITED_RESPONSE,
-} from '../http/plain-route.ts';
+import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
 /** What the route needs from infra/. `address` returns the client's IP address. */
@@ -107,9 +100,8 @@ const routes = [
     responses: {
       202: outcomeResponse('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
       200: outcomeResponse('Recorded before; not processed again', ['duplicate']),
-      ...RATE_LIMITED_RESPONSE,
-      ...PROBLEM_RESPONSE,
     },
+    problems: [400, 401, 404, 408, 413, 415, 429, 503],
     handler: receiveWebhook,
   }),
 ];

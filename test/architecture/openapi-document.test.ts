@@ -1,0 +1,63 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { PROBLEMS } from '../../api/http/problem.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { operationsOf } from '../../api/routes.ts';
+import { type Schema, type Schemas, schemaErrors } from '../fixtures/json-schema.ts';
+
+type Example = { readonly value: { readonly code: keyof typeof PROBLEMS; readonly status: number } };
+type Media = { readonly schema: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, Example>> };
+type Content = Readonly<Record<string, Media>>;
+type Described = {
+  readonly operationId: string;
+  readonly security?: readonly object[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Content }>>;
+};
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: Schemas; readonly responses: Readonly<Record<string, { readonly content: Content }>> };
+};
+
+const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
+const document = JSON.parse(JSON.stringify(openapi(operations, plainPaths, 'http://annals.test'))) as Document;
+const { schemas, responses } = document.components;
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, name: `${method} ${path}`, operation })),
+);
+
+/** Whether a request to this route counts against a rate limit, or can be refused because of failed sign-ins. */
+const isLimited = (path: string, { security }: Described): boolean =>
+  security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path) || path === '/auth/callback';
+
+test('the status 429 is documented for every rate-limited route, and for no other route', () => {
+  for (const { path, name, operation } of described) assert.is('429' in operation.responses, isLimited(path, operation), name);
+});
+
+test('every problem is a shared response, and its examples name the codes of its status', () => {
+  for (const { name, operation } of described)
+    for (const [status, { $ref, content = {} }] of Object.entries(operation.responses)) {
+      if (/^[123]/.test(status) || !('application/problem+json' in content || $ref)) continue;
+      const { examples = {} } = responses[$ref!.replace('#/components/responses/', '')]!.content['application/problem+json']!;
+      const codes = Object.values(examples).map(({ value }) => value.code);
+      assert.ok(codes.length > 0, `${name} ${status}`);
+      if (status === 'default') continue;
+      const expected = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === Number(status));
+      assert.equal(
+        codes,
+        expected.map(([code]) => code),
+      );
+    }
+});
+
+test('every example of a problem is valid', () => {
+  const examples = Object.values(responses).flatMap(({ content }) => Object.values(content['application/problem+json']!.examples ?? {}));
+  assert.ok(examples.length >= Object.keys(PROBLEMS).length);
+  for (const { value } of examples) {
+    assert.equal(schemaErrors(schemas.Problem!, value, schemas), []);
+    assert.is(value.status, PROBLEMS[value.code].status);
+  }
+});
+
+test.run();
