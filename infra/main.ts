@@ -1,7 +1,8 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
-import { countOf, rejectUnknownArguments } from './cli/arguments.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { countOf, JSON_OPTION, rejectUnknownArguments } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
@@ -11,6 +12,7 @@ import { fail, finish, printError } from './processes/exit.ts';
 import { becomeLean } from './processes/lean-process.ts';
 
 const EXIT_USAGE = 2;
+const BOUND_FORMS = 'a position (4711:4711, as in Consistency-Token) or a time (2026-11-21T10:00:00Z)';
 
 // Speeds up later starts. If this directory is not writable, Node caches nothing and reports no error.
 enableCompileCache(COMPILE_CACHE);
@@ -19,7 +21,7 @@ const main = defineCommand({
   meta: { name: 'annals', description: 'Run and administer software agents' },
   subCommands: {
     start: defineCommand({
-      meta: { name: 'start', description: 'Run the whole platform on this machine' },
+      meta: { name: 'start', description: 'Run the whole platform on this machine (reads the variables in the README, Configuration)' },
       setup: rejectUnknownArguments,
       run: async () => {
         const { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed } = await readConfig();
@@ -28,7 +30,7 @@ const main = defineCommand({
       },
     }),
     serve: defineCommand({
-      meta: { name: 'serve', description: 'Serve the HTTP API' },
+      meta: { name: 'serve', description: 'Serve the HTTP API (reads the variables in the README, Configuration)' },
       setup: rejectUnknownArguments,
       run: async () => {
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
@@ -37,7 +39,7 @@ const main = defineCommand({
       },
     }),
     work: defineCommand({
-      meta: { name: 'work', description: 'Run the projections and the reactors' },
+      meta: { name: 'work', description: 'Run the projections and the reactors (reads the variables in the README, Configuration)' },
       setup: rejectUnknownArguments,
       run: async () => {
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
@@ -76,11 +78,17 @@ const main = defineCommand({
         projection: { type: 'positional', description: 'Name of the projection', required: false },
         all: { type: 'boolean', description: 'Rebuild every projection, one after the other' },
         'if-equal': { type: 'boolean', description: 'Replace the current rows only if the new ones are equal' },
+        json: JSON_OPTION,
       },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { rebuild } = await import('./cli/rebuild-projections.ts');
-        const options = { projection: args.projection, all: args.all === true, ifEqual: args['if-equal'] === true };
+        const options = {
+          projection: args.projection,
+          all: args.all === true,
+          ifEqual: args['if-equal'] === true,
+          json: args.json === true,
+        };
         await runOnPlatform((config) => rebuild(config, options));
       },
     }),
@@ -89,29 +97,36 @@ const main = defineCommand({
       args: {
         stream: { type: 'positional', description: 'Name of one stream (default: the whole log)', required: false },
         tenant: { type: 'string', description: 'Only events of this tenant' },
-        from: { type: 'string', description: 'Only events from this position or time on' },
-        to: { type: 'string', description: 'Only events up to this position or time' },
+        type: { type: 'string', description: 'Only events of this type' },
+        from: { type: 'string', description: `Only events from here on: ${BOUND_FORMS}` },
+        to: { type: 'string', description: `Only events up to here: ${BOUND_FORMS}` },
+        limit: { type: 'string', description: 'Print at most this many events' },
+        reverse: { type: 'boolean', description: 'Print the newest events first' },
+        follow: { type: 'boolean', description: 'Continue with new events until Ctrl-C' },
       },
       setup: rejectUnknownArguments,
-      run: async ({ args: { stream, tenant, from, to } }) => {
+      run: async ({ args }) => {
         const { replay } = await import('./cli/print-events.ts');
-        await runOnPlatform((config) => replay(config, { stream, tenant, from, to }));
+        const options = { ...args, reverse: args.reverse === true, follow: args.follow === true };
+        await runOnPlatform((config) => replay(config, options));
       },
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Compare every row of every projection with what the log yields' },
+      args: { json: JSON_OPTION },
       setup: rejectUnknownArguments,
-      run: async () => {
+      run: async ({ args }) => {
         const { verify } = await import('./cli/verify-projections.ts');
-        await runOnPlatform(verify);
+        await runOnPlatform((config) => verify(config, { json: args.json === true }));
       },
     }),
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Check every service and setting, and suggest fixes' },
+      args: { json: JSON_OPTION },
       setup: rejectUnknownArguments,
-      run: async () => {
+      run: async ({ args }) => {
         const { doctor } = await import('./cli/doctor.ts');
-        await finish(await doctor(await readConfig()));
+        await finish(await doctor(await readConfig(), { json: args.json === true }));
       },
     }),
     demo: defineCommand({
@@ -127,6 +142,7 @@ const main = defineCommand({
 
 const runCli = async (words: string[]): Promise<void> => {
   if (words.some((word) => word === '--help' || word === '-h')) return showUsage(words, main, process.stdout);
+  if (words.length === 1 && /^(-v|--version)$/.test(words[0]!)) return void process.stdout.write(`annals ${packageJson.version}\n`);
   rejectLeadingOptions(words, main);
   await runCommand(main, { rawArgs: words });
 };

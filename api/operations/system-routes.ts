@@ -8,9 +8,9 @@ import { explainProblem } from './problem-page.ts';
 
 /**
  * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
- * deliveries are still accepted.
+ * deliveries are still accepted. `platform` identifies the event log; null while it is unknown.
  */
-export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[] };
+export type Readiness = { readonly ready: boolean; readonly degraded: readonly string[]; readonly platform: string | null };
 
 export type SystemDeps = {
   readonly readiness: () => Promise<Readiness>;
@@ -32,8 +32,12 @@ const content = (media: string, schema: unknown = { type: media.endsWith('json')
 const LIVENESS = content('application/json', { type: 'object', required: ['status'], properties: { status: { type: 'string' } } });
 const READINESS = content('application/json', {
   type: 'object',
-  required: ['status', 'degraded'],
-  properties: { status: { enum: ['ready', 'not ready'] }, degraded: { type: 'array', items: { type: 'string' } } },
+  required: ['status', 'degraded', 'platform'],
+  properties: {
+    status: { enum: ['ready', 'not ready'] },
+    degraded: { type: 'array', items: { type: 'string' } },
+    platform: { type: ['string', 'null'], description: 'Identifies the event log that this service uses' },
+  },
 });
 const TEXT = { type: 'string' };
 const PROBLEM_TYPE = {
@@ -98,8 +102,8 @@ const routes = [
     summary: 'Whether deliveries can be accepted, and which services are degraded',
     responses: { 200: READINESS, 503: { description: 'Deliveries cannot be accepted', ...READINESS } },
     handler: (deps) => async () => {
-      const { ready, degraded } = await deps.readiness();
-      return jsonOf({ status: ready ? 'ready' : 'not ready', degraded }, ready ? 200 : 503);
+      const { ready, ...parts } = await deps.readiness();
+      return jsonOf({ status: ready ? 'ready' : 'not ready', ...parts }, ready ? 200 : 503);
     },
   }),
   systemRoute({

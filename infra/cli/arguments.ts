@@ -6,6 +6,8 @@ import type { ArgsDef, CommandContext, CommandDef } from 'citty';
  */
 export const usageError = (message: string): Error => Object.assign(new Error(message), { name: 'CLIError' });
 
+export const JSON_OPTION = { type: 'boolean', description: 'Print the result as JSON' } as const;
+
 const camel = (name: string): string => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (command.args as ArgsDef | undefined) ?? {};

@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
-import {
-  checkDiskSpace,
-  checkHttpService,
-  checkMasterKey,
-  checkNats,
-  checkParkedStreams,
-  checkPostgres,
-  checkStore,
-  checkWorker,
-  withPostgres,
-} from './health-checks.ts';
-import { locateServices, reasonOf } from './locate-services.ts';
-
-/** The result of the check of one part of the platform. If the part does not work, `advice` says what to do. */
-type Finding = { readonly part: string; readonly message: string; readonly advice?: string };
+import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
+import * as Check from './health-checks.ts';
+import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
+import { checkMasterKey } from './master-key-check.ts';
+import { checkNats } from './nats-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
@@ -25,11 +16,12 @@ const timeout = (): Promise<never> =>
     Promise.reject(new Error(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`)),
   );
 
-const examine = async (part: string, advice: string, check: () => Promise<string>): Promise<Finding> => {
+/** Runs a check. If it throws or takes too long, the part counts as down, and `downAdvice` says what to do. */
+const examine = async (part: string, downAdvice: string, check: () => Promise<Result>): Promise<Finding> => {
   try {
-    return { part, message: await Promise.race([check(), timeout()]) };
+    return { part, ...(await Promise.race([check(), timeout()])) };
   } catch (error) {
-    return { part, message: reasonOf(error), advice };
+    return { part, ...fail(reasonOf(error), downAdvice) };
   }
 };
 
@@ -38,45 +30,83 @@ const startAdvice = ({ annalsData, eventstoreUrl, databaseUrl, natsUrl }: Config
     ? 'start annals serve and annals work'
     : `read the logs in ${annalsData}/logs, or start the platform: npm start`;
 
-const NATS_ADVICE = `start nats-server ${MIN_SAFE_VERSION} or later with JetStream, or correct NATS_URL and NATS_ACCOUNT_SEED`;
-const MASTER_KEY_ADVICE =
-  'the first start creates it; if it was lost, restore its copy or correct MASTER_KEY_FILE; make it private with chmod 600';
-const PARKED_ADVICE =
-  'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
+const examineStore = async (config: Config, url: string): Promise<{ finding: Finding; expected: Check.Expected }> => {
+  let expected: Check.Expected = { isKnown: false, platform: null };
+  const advice = config.eventstoreUrl ? 'start it, or correct EVENTSTORE_URL' : startAdvice(config);
+  const finding = await examine('event store', advice, async () => {
+    const { result, platform } = await Check.checkStore(url);
+    expected = { isKnown: true, platform };
+    return result;
+  });
+  return { finding, expected };
+};
 
-/**
- * Checks the database and the parts that store their state in it. If the database does not work, the other parts are
- * not checked.
- */
-const examineDatabase = async (config: Config, url: string): Promise<[Finding, ...Finding[]]> => {
+/** Checks the database and the parts that store their state in it. */
+const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
-  const database = await examine('Postgres', advice, () => withPostgres(url, checkPostgres));
-  if (database.advice) return [database];
+  const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkPostgres));
+  const notLookedAt = none('not looked at, because Postgres does not work');
+  if (database.level === 'fail') return [database, { part: 'worker', ...notLookedAt }, { part: 'projections', ...notLookedAt }];
+  const workerAdvice = startAdvice(config);
   const [worker, parked] = await Promise.all([
-    examine('worker', startAdvice(config), () => withPostgres(url, checkWorker)),
-    examine('projections', PARKED_ADVICE, () => withPostgres(url, checkParkedStreams)),
+    examine('worker', workerAdvice, () => Check.withPostgres(url, (client) => Check.checkWorker(client, isStarted, workerAdvice))),
+    examine('projections', advice, () => Check.withPostgres(url, Check.checkParkedStreams)),
   ]);
   return [database, worker, parked];
 };
 
-const print = ({ part, message, advice }: Finding): void =>
-  console.log(`${advice ? 'FAIL' : 'ok  '}  ${part.padEnd(12)} ${message}${advice ? `\n      -> ${advice}` : ''}`);
+const examineNats = (config: Config, { natsUrl, natsAccountSeed }: ServiceLocations): Promise<Finding> => {
+  const start = `start nats-server ${MIN_SAFE_VERSION} or later with JetStream, or correct NATS_URL`;
+  const advice = config.natsUrl ? start : startAdvice(config);
+  return examine('NATS', advice, async () =>
+    natsUrl ? checkNats({ natsUrl, ...(natsAccountSeed && { natsAccountSeed }) }, advice) : none('not looked at: it has never run here'),
+  );
+};
 
-/** Checks every service and setting, and prints what to do about problems. @returns the exit code: 1 if there is a problem */
-export const doctor = async (config: Config): Promise<number> => {
-  const { eventstoreUrl, databaseUrl, ...broker } = locateServices(config);
+/** Checks what does not need the services. `eventstoreUrl` is null if there is no event store yet. */
+const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
   const { annalsData, masterKeyFile, annalsUrl } = config;
-  const storeAdvice = config.eventstoreUrl ? 'start it, or correct EVENTSTORE_URL' : startAdvice(config);
-  const natsAdvice = config.natsUrl ? NATS_ADVICE : startAdvice(config);
-  const [store, [database, ...projector], ...others] = await Promise.all([
-    examine('event store', storeAdvice, () => checkStore(eventstoreUrl)),
-    examineDatabase(config, databaseUrl),
-    ...(broker.natsUrl ? [examine('NATS', natsAdvice, () => checkNats(broker))] : []),
-    examine('master key', MASTER_KEY_ADVICE, () => checkMasterKey(masterKeyFile, eventstoreUrl)),
-    examine('disk', `free disk space for ANNALS_DATA (${annalsData})`, () => checkDiskSpace(annalsData)),
-    examine('service', startAdvice(config), () => checkHttpService(annalsUrl ?? loopback(listenUrl(config)))),
+  const url = annalsUrl ?? loopback(listenUrl(config));
+  return Promise.all([
+    examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
+    examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
+    examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
   ]);
-  const findings = [store, database, ...others, ...projector];
-  findings.forEach(print);
-  return findings.some(({ advice }) => advice) ? 1 : 0;
+};
+
+const examineBackup = ({ eventstoreUrl, annalsData }: Config, isStarted: boolean): Promise<Finding> =>
+  examine('backup', 'correct ANNALS_DATA', async () =>
+    eventstoreUrl ? none('not looked at: back up EVENTSTORE_URL with its own tools') : Check.checkBackup(annalsData, isStarted),
+  );
+
+const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
+  const missing = none(`there is no platform in ${config.annalsData} yet: npm start creates it`);
+  const parts = ['event store', 'Postgres', 'NATS', 'worker', 'projections', 'backup'].map((part) => ({ part, ...missing }));
+  return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
+};
+
+const examinePlatform = async (config: Config, services: ServiceLocations): Promise<Finding[]> => {
+  const { finding, expected } = await examineStore(config, services.eventstoreUrl);
+  const isStarted = !expected.isKnown || expected.platform !== null;
+  const [database, nats, machine, backup] = await Promise.all([
+    examineDatabase(config, services.databaseUrl, isStarted),
+    examineNats(config, services),
+    examineMachine(config, services.eventstoreUrl, expected),
+    examineBackup(config, isStarted),
+  ]);
+  return [finding, ...database, nats, ...machine, backup];
+};
+
+/**
+ * Checks every service and setting, and prints what to do about problems.
+ * @returns the exit code: 1 if a part does not work, otherwise 0, also if there are warnings
+ */
+export const doctor = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
+  const services = findServices(config);
+  const version = { part: 'version', ...ok(`annals ${packageJson.version}, Node ${process.versions.node}`) };
+  const findings = [version, ...(await (services ? examinePlatform(config, services) : beforeFirstStart(config)))];
+  const isOk = !findings.some(({ level }) => level === 'fail');
+  if (json) console.log(JSON.stringify({ ok: isOk, findings }));
+  if (!json) for (const finding of findings) console.log(findingText(finding));
+  return isOk ? 0 : 1;
 };

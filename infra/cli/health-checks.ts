@@ -1,33 +1,36 @@
-import { existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { PLATFORM } from '../../domain/event.ts';
-import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import { projections } from '../../projections/registry.ts';
+import { readJson } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
-import { connectNats } from '../nats/connect.ts';
-import { assertStreamIsOurs } from '../nats/jetstream.ts';
-import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
+import { platformIdOf } from '../processes/platform-id.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
-import { loadMasterKey } from '../vault/master-key.ts';
-import { readWrappedKeys, unwrapKey } from '../vault/wrapped-keys.ts';
-import type { ServiceLocations } from './locate-services.ts';
-
-// Each check function below returns one line about its part of the platform. If the part does not work, it throws an
-// error of one line.
+import { fail, none, ok, type Result, warn } from './finding.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_POSTGRES_VERSION = 150_000;
-const MIN_FREE_BYTES = 1024 ** 3;
+const GIB = 1024 ** 3;
+const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
+const DAY_MS = 86_400_000;
+const MAX_BACKUP_AGE_DAYS = 7;
+const PARKED_ADVICE =
+  'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
 
-export const checkStore = async (url: string): Promise<string> => {
+/** What the check of the event store finds. `platform` is null if the platform has not been started yet. */
+export type StoreState = { readonly result: Result; readonly platform: string | null };
+
+/** @throws if the event store does not answer */
+export const checkStore = async (url: string): Promise<StoreState> => {
   const log = openLog(url);
   try {
     const startedAt = performance.now();
     await log.ping();
-    const seeded = await log.last('platform-platform.first');
-    return `answers in ${Math.round(performance.now() - startedAt)} ms, ${seeded ? 'holds a platform' : 'is empty'}`;
+    const platform = await platformIdOf(log);
+    const answer = `answers in ${Math.round(performance.now() - startedAt)} ms`;
+    return { result: ok(`${answer}, ${platform ? 'holds a platform' : 'is empty: the platform has not been started yet'}`), platform };
   } finally {
     await log.close();
   }
@@ -50,75 +53,42 @@ const SERVER_QUERY = `select current_setting('server_version') as version, curre
   has_database_privilege(current_database(), 'create') as may_create,
   (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
 
-export const checkPostgres = async (client: pg.Client): Promise<string> => {
+export const checkPostgres = async (client: pg.Client): Promise<Result> => {
   const { rows } = await client.query<ServerRow>(SERVER_QUERY, [projections.map(({ name }) => name)]);
   const { version, number, may_create, foreign_schemas } = rows[0]!;
-  if (number < MIN_POSTGRES_VERSION) throw new Error(`version ${version} is older than 15`);
-  if (!may_create) throw new Error('the user may not create schemas in this database: grant it CREATE on the database');
-  if (foreign_schemas) throw new Error(`the database holds schemas of another application (${foreign_schemas}): use a separate database`);
-  return `version ${version}`;
+  if (number < MIN_POSTGRES_VERSION) return fail(`version ${version} is older than 15`, 'use Postgres 15 or later');
+  if (!may_create) return fail('the user may not create schemas in this database', 'grant it CREATE on the database');
+  if (foreign_schemas)
+    return fail(`the database holds schemas of another application (${foreign_schemas})`, 'use a separate database for Annals');
+  return ok(`version ${version}`);
 };
 
-/**
- * The projection statuses that workers have published in the database. Empty if no worker has created the tables yet.
- */
-const statuses = async (client: pg.Client): Promise<PublishedStatus[]> => {
+/** The statuses that workers have published; null if no worker has created the tables yet. */
+const statuses = async (client: pg.Client): Promise<PublishedStatus[] | null> => {
   const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
-  return rows[0]!.ran ? publishedStatuses(client) : [];
+  return rows[0]!.ran ? publishedStatuses(client) : null;
 };
 
-export const checkWorker = async (client: pg.Client): Promise<string> => {
-  const [latest] = (await statuses(client)).sort((a, b) => a.silent_seconds - b.silent_seconds);
-  if (!latest) throw new Error('no worker has ever run on this database');
+/** Checks that a worker runs and that its reactors work. `startAdvice` says how to start a worker. */
+export const checkWorker = async (client: pg.Client, isStarted: boolean, startAdvice: string): Promise<Result> => {
+  const [latest] = ((await statuses(client)) ?? []).sort((a, b) => a.silent_seconds - b.silent_seconds);
+  if (!latest && !isStarted) return none('none has run yet');
+  if (!latest) return fail('no worker has ever run on this database', startAdvice);
   const { writer, silent_seconds } = latest;
   if (silent_seconds > WORKER_SILENT_SECONDS)
-    throw new Error(`no worker has reported for ${Math.round(silent_seconds)} s; the last one was ${writer}`);
+    return fail(`no worker has reported for ${Math.round(silent_seconds)} s; the last one was ${writer}`, startAdvice);
   const waiting = await waitingReactors(client);
-  if (waiting.length > 0) throw new Error(waiting.map(({ name, reason }) => `${name} waits: ${reason}`).join('; '));
-  return `${writer} reported ${silent_seconds.toFixed(1)} s ago`;
+  if (waiting.length === 0) return ok(`${writer} reported ${silent_seconds.toFixed(1)} s ago`);
+  const causes = waiting.map(({ name, reason }) => `${name} waits: ${reason}`);
+  return fail(causes.join('; '), waiting.map(({ remedy }) => remedy ?? 'read the log of the process work').join('; '));
 };
 
-export const checkParkedStreams = async (client: pg.Client): Promise<string> => {
-  const affected = (await statuses(client)).filter(({ parked_streams }) => parked_streams > 0);
-  if (affected.length > 0)
-    throw new Error(`streams are parked: ${affected.map(({ name, parked_streams }) => `${name}: ${parked_streams}`).join(', ')}`);
-  return 'no stream is parked';
-};
-
-export const checkNats = async (config: Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed'>): Promise<string> => {
-  const connection = await connectNats(config, { waitForServer: false });
-  try {
-    const { version = '' } = connection.info ?? {};
-    await (await connection.jetstreamManager()).getAccountInfo();
-    await assertStreamIsOurs(connection);
-    if (isUnsafeVersion(version))
-      throw new Error(`version ${version} may lose streams when it is killed: use ${MIN_SAFE_VERSION} or later`);
-    return `version ${version}, JetStream is on${config.natsAccountSeed ? '' : '; without NATS_ACCOUNT_SEED no runner can connect'}`;
-  } finally {
-    await connection.close();
-  }
-};
-
-/**
- * The platform's data keys in the log, encrypted with the master key. The result is empty if the log is empty, and also
- * if the log is unreachable, which the check of the event store reports.
- */
-const wrappedKeysIn = async (url: string): Promise<WrappedKeys> => {
-  const log = openLog(url);
-  return readWrappedKeys(log, PLATFORM, 'name')
-    .catch(() => [])
-    .finally(() => log.close());
-};
-
-/** Checks that only the owner can read the master key, and that it decrypts a key of the log. */
-export const checkMasterKey = async (file: string, eventstoreUrl: string): Promise<string> => {
-  if (!existsSync(file)) throw new Error(`${file} does not exist`);
-  const mode = statSync(file).mode & 0o777;
-  if (mode & 0o077) throw new Error(`other users can read ${file} (mode ${mode.toString(8)})`);
-  const key = await loadMasterKey(file, false);
-  const [wrapped] = await wrappedKeysIn(eventstoreUrl);
-  if (wrapped) unwrapKey(key, PLATFORM, 'name', wrapped);
-  return `${file}: keep a copy of it, separate from the event log`;
+export const checkParkedStreams = async (client: pg.Client): Promise<Result> => {
+  const found = await statuses(client);
+  if (!found) return none('there are no read models yet');
+  const affected = found.filter(({ parked_streams }) => parked_streams > 0);
+  if (affected.length === 0) return ok('no stream is parked');
+  return fail(`streams are parked: ${affected.map(({ name, parked_streams }) => `${name}: ${parked_streams}`).join(', ')}`, PARKED_ADVICE);
 };
 
 /**
@@ -127,21 +97,48 @@ export const checkMasterKey = async (file: string, eventstoreUrl: string): Promi
  */
 const existingDirectory = (dir: string): string => (existsSync(dir) ? dir : existingDirectory(dirname(dir)));
 
-export const checkDiskSpace = async (dir: string): Promise<string> => {
+export const checkDiskSpace = async (dir: string): Promise<Result> => {
   const { bavail, bsize } = statfsSync(existingDirectory(dir));
   const free = bavail * bsize;
-  if (free < MIN_FREE_BYTES) throw new Error(`only ${Math.round(free / 1024 ** 2)} MiB are free`);
-  return `${Math.round(free / 1024 ** 3)} GiB are free`;
+  const advice = `free disk space for ANNALS_DATA (${dir})`;
+  if (free < MIN_SPACE_BYTES) return fail(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice);
+  if (free < LITTLE_SPACE_BYTES) return warn(`only ${Math.round(free / 1024 ** 2)} MiB are free`, advice);
+  return ok(`${Math.round(free / GIB)} GiB are free`);
 };
 
-export const checkHttpService = async (url: string): Promise<string> => {
-  const response = await fetch(`${url}/readyz`).catch(() => {
-    throw new Error(`nothing answers at ${url}`);
-  });
-  const { degraded } = (await response.json().catch(() => {
-    throw new Error(`another service answers at ${url}, not Annals`);
-  })) as { degraded: string[] };
-  if (!response.ok) throw new Error('is not ready: it does not accept deliveries');
-  if (degraded.length > 0) throw new Error(`accepts deliveries, but these parts do not work: ${degraded.join(', ')}`);
-  return 'ready';
+/** Checks the age of the embedded store's last backup. */
+export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<Result> => {
+  const advice = 'annals store backup --to <new directory>, and copy the master key to another place';
+  const last = readJson<BackupRecord>(join(dataDir, 'store', BACKUP_RECORD));
+  if (!last && !isStarted) return none('there is nothing to back up yet');
+  if (!last) return warn('annals store backup has never made a backup of this event store', advice);
+  const days = Math.floor((Date.now() - Date.parse(last.at)) / DAY_MS);
+  const message = `the last one was made at ${last.at}, in ${last.to}`;
+  return days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${days} days ago`, advice) : ok(message);
+};
+
+type ServiceStatus = { readonly degraded: readonly string[]; readonly platform?: string | null };
+
+/** The platform that the log belongs to. `isKnown` is false if the log could not be read. */
+export type Expected = { readonly isKnown: boolean; readonly platform: string | null };
+
+const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompared: boolean): Result => {
+  const parts = degraded.join(', ');
+  if (!isReady)
+    return fail(`is not ready, so it does not accept deliveries: ${parts}`, 'repair the event store, or free disk space for it');
+  if (degraded.length > 0) return fail(`accepts deliveries, but these parts do not work: ${parts}`, 'see the findings about these parts');
+  return ok(isCompared ? 'ready' : 'ready; not compared with the log');
+};
+
+/** Checks the HTTP service, and that it serves this platform and not another one. */
+export const checkHttpService = async (url: string, { isKnown, platform }: Expected, startAdvice: string): Promise<Result> => {
+  const response = await fetch(`${url}/readyz`).catch(() => null);
+  if (!response && isKnown && !platform) return none(`nothing answers at ${url}: the platform has not been started yet`);
+  if (!response) return fail(`nothing answers at ${url}`, startAdvice);
+  const status = (await response.json().catch(() => null)) as ServiceStatus | null;
+  const portAdvice = 'stop that service, or set PORT or ANNALS_URL';
+  if (!status || !Array.isArray(status.degraded)) return fail(`another service answers at ${url}, not Annals`, portAdvice);
+  if (isKnown && status.platform && status.platform !== platform)
+    return fail(`another platform answers at ${url}: it uses another event log`, portAdvice);
+  return checkReadiness(response.ok, status, isKnown && !!status.platform);
 };

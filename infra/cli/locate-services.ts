@@ -21,9 +21,9 @@ const embeddedNats = ({ annalsData }: Config, port: number | undefined): Pick<Se
 
 /**
  * Returns the configured URLs of the services. A URL that is not configured is read from the data directory.
- * @throws Error of one line if the event store or the database cannot be found
+ * @returns null if the event store or the database cannot be found
  */
-export const locateServices = (config: Config): ServiceLocations => {
+export const findServices = (config: Config): ServiceLocations | null => {
   const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, annalsData } = config;
   const secret = readText(join(annalsData, 'store/secret'));
   const ports = readJson<State>(join(annalsData, 'state.json'))?.ports;
@@ -31,10 +31,16 @@ export const locateServices = (config: Config): ServiceLocations => {
     secret && ports?.store ? `esdb://127.0.0.1:${ports.store}?tls=false&connectionName=${encodeURIComponent(secret)}` : undefined;
   const store = eventstoreUrl ?? embedded;
   const database = databaseUrl ?? readText(join(annalsData, 'postgres/url'));
-  if (!store || !database)
-    throw new Error(`there is no platform in ${annalsData}: run annals start, or set EVENTSTORE_URL and DATABASE_URL`);
+  if (!store || !database) return null;
   const nats = natsUrl ? { natsUrl, ...(natsAccountSeed && { natsAccountSeed }) } : embeddedNats(config, ports?.nats);
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
+};
+
+/** Like `findServices`. @throws Error of one line if the event store or the database cannot be found */
+export const locateServices = (config: Config): ServiceLocations => {
+  const found = findServices(config);
+  if (!found) throw new Error(`there is no platform in ${config.annalsData}: run annals start, or set EVENTSTORE_URL and DATABASE_URL`);
+  return found;
 };
 
 /** The reason why a service cannot be reached: the error message without the text that the driver adds. */

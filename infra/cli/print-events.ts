@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { escapeControls } from '../logging/escape-controls.ts';
+import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
 
 export type ReplayOptions = {
@@ -12,6 +13,11 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly type?: string | undefined;
+  /** The number of events to print, as text. */
+  readonly limit?: string | undefined;
+  readonly reverse: boolean;
+  readonly follow: boolean;
 };
 
 type Bound = { readonly position: Position } | { readonly time: string } | null;
@@ -19,9 +25,10 @@ type Bound = { readonly position: Position } | { readonly time: string } | null;
 const boundOf = (name: string, text: string | undefined): Bound => {
   if (text === undefined) return null;
   const position = parseToken(text);
-  if (position) return { position };
+  // An event's prepare position is never above its commit position. So 14:38 is a mistyped time.
+  if (position && position.prepare <= position.commit) return { position };
   if (Instant.safeParse(text).success) return { time: new Date(text).toISOString() };
-  throw new Error(`--${name} must be a position such as 4711:4711 or an RFC 3339 time`);
+  throw usageError(`--${name} must be a position such as 4711:4711 or a time such as 2026-11-21T10:00:00Z`);
 };
 
 const isBefore = (event: Recorded, bound: Bound): boolean => {
@@ -45,24 +52,78 @@ export const lineOf = ({ event_id, stream, revision, position, type, at, data, m
 const matchesTenant = (event: Recorded, tenant: string | undefined): boolean =>
   !tenant || event.tenant === tenant || event.meta.tenant === tenant;
 
-/** Yields the events of one stream, or of the whole log, from `from` to `to` (both inclusive), oldest first. */
-async function* eventsBetween(log: Log, { stream, tenant, from, to }: ReplayOptions): AsyncGenerator<Recorded> {
+type Selection = {
+  readonly stream: string | undefined;
+  readonly start: Bound;
+  readonly end: Bound;
+  readonly matches: (event: Recorded) => boolean;
+  readonly limit: number;
+  readonly reverse: boolean;
+  readonly follow: boolean;
+};
+
+/** Checks the options. @throws a usage error */
+const selectionOf = ({ stream, tenant, from, to, type, limit, reverse, follow }: ReplayOptions): Selection => {
+  if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
+  if (limit !== undefined && !/^[1-9]\d{0,14}$/.test(limit)) throw usageError('--limit must be a number from 1 on');
+  if (follow && (reverse || to !== undefined)) throw usageError('--follow cannot be combined with --reverse or --to');
   const [start, end] = [boundOf('from', from), boundOf('to', to)];
-  for await (const event of stream ? log.read(stream) : log.readAll()) {
-    if (isBefore(event, start)) continue;
-    if (isAfter(event, end) && end && 'position' in end) return;
-    if (!isAfter(event, end) && matchesTenant(event, tenant)) yield event;
-  }
+  const matches = (event: Recorded): boolean =>
+    !isBefore(event, start) && !isAfter(event, end) && matchesTenant(event, tenant) && (type === undefined || event.type === type);
+  return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow };
+};
+
+/** The events of a stream, or of the whole log. @throws Error of one line if the stream has none */
+async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerator<Recorded> {
+  if (stream === undefined) return yield* log.readAll({ backwards: reverse });
+  if (!(await log.last(stream))) throw new Error(`the stream ${JSON.stringify(stream)} does not exist`);
+  if (!reverse) return yield* log.read(stream);
+  yield* (await Array.fromAsync(log.read(stream))).reverse();
 }
+
+/** Whether no later event can match, so that reading can end. */
+const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean => {
+  const bound = reverse ? start : end;
+  return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
+};
+
+/** Writes a line. @returns a promise if the reader has to catch up */
+const writeLine = (event: Recorded): void | Promise<void> => {
+  if (!process.stdout.write(`${lineOf(event)}\n`)) return new Promise((resolve) => process.stdout.once('drain', () => resolve()));
+};
+
+const printStored = async (log: Log, selection: Selection): Promise<void> => {
+  let count = 0;
+  for await (const event of eventsOf(log, selection)) {
+    if (count === selection.limit || isPast(event, selection)) return;
+    if (!selection.matches(event)) continue;
+    await writeLine(event);
+    if (++count === selection.limit) return;
+  }
+};
+
+/** Prints the stored events, then every new one, until the limit is reached. @throws the error that ended the subscription */
+const printAndFollow = async (log: Log, { stream, matches, limit }: Selection): Promise<void> => {
+  let count = 0;
+  const enough = Promise.withResolvers<null>();
+  const subscription = log.follow({
+    event: async (event) => {
+      if (count >= limit || (stream !== undefined && event.stream !== stream) || !matches(event)) return;
+      await writeLine(event);
+      if (++count === limit) enough.resolve(null);
+    },
+  });
+  const error = await Promise.race([enough.promise, subscription.failure]);
+  await subscription.stop();
+  if (error) throw error;
+};
 
 /** Prints events as JSON lines. It reads no faster than the output is consumed. @returns the exit code */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
-  if (options.tenant !== undefined && !isId25(options.tenant)) throw new Error('--tenant must be a tenant id');
+  const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
-    for await (const event of eventsBetween(log, options)) {
-      if (!process.stdout.write(`${lineOf(event)}\n`)) await new Promise((resolve) => process.stdout.once('drain', resolve));
-    }
+    await (selection.follow ? printAndFollow(log, selection) : printStored(log, selection));
   } finally {
     await log.close();
   }

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -6,9 +7,11 @@ import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { connectionConfig } from '../postgres/pool.ts';
+import { printError } from '../processes/exit.ts';
 import type { Rebuild } from '../projector/admin-replies.ts';
 import { type OpenedProjectionAdmin, openProjectionAdmin } from '../projector/projection-admin.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
+import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
 import { openOperatorContext } from './operator-context.ts';
 
@@ -31,18 +34,19 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
   return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${timeLeft(seconds_left)}`;
 };
 
-/** Creates the display of progress: on a terminal one line that is overwritten, otherwise one new line per second. */
-const progressDisplay = () => {
+/** Creates the display of progress: with `json` nothing, on a terminal one line that is overwritten, otherwise one new line per second. */
+const progressDisplay = (json: boolean) => {
   let shownAt = 0;
   return {
     show: (line: string): void => {
+      if (json) return;
       if (process.stdout.isTTY) return void process.stdout.write(`\r\x1b[K${line}`);
       if (Date.now() - shownAt < 1_000) return;
       shownAt = Date.now();
       console.log(line);
     },
     end: (line: string): void => {
-      if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
+      if (process.stdout.isTTY && !json) process.stdout.write('\r\x1b[K');
       console.log(line);
     },
   };
@@ -80,13 +84,20 @@ const waitFor = async (
   }
 };
 
+export type RebuildOptions = {
+  readonly projection?: string | undefined;
+  readonly all: boolean;
+  readonly ifEqual: boolean;
+  readonly json: boolean;
+};
+
 /**
  * Rebuilds one projection and promotes the new rows. If `ifEqual` is set, it keeps the old rows when any row differs.
  * @returns whether the new rows were promoted
  */
-const rebuildOne = async (services: Services, name: string, ifEqual: boolean): Promise<boolean> => {
+const rebuildOne = async (services: Services, name: string, { ifEqual, json }: RebuildOptions): Promise<boolean> => {
   const { admin, ctx } = services;
-  const { show, end } = progressDisplay();
+  const { show, end } = progressDisplay(json);
   const started = (await admin.rebuild(name))!;
   const ready = await waitFor(services, started, ['ready', 'promoted', 'aborted'], show);
   const mustAbort = ifEqual && ready.comparison !== null && ready.comparison.differing > 0;
@@ -95,8 +106,10 @@ const rebuildOne = async (services: Services, name: string, ifEqual: boolean): P
     else await recordPromotion(ctx, (await admin.promote(name, ready.id))!);
   }
   const { state, comparison } = await waitFor(services, ready, ['promoted', 'aborted'], show);
-  end(resultLines(name, state === 'promoted', comparison ?? ready.comparison));
-  return state === 'promoted';
+  const isPromoted = state === 'promoted';
+  const compared = comparison ?? ready.comparison;
+  end(json ? JSON.stringify({ projection: name, promoted: isPromoted, comparison: compared }) : resultLines(name, isPromoted, compared));
+  return isPromoted;
 };
 
 const withServices = async <T>(config: Config, work: (services: Services) => Promise<T>): Promise<T> => {
@@ -112,20 +125,46 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
   }
 };
 
-export type RebuildOptions = { readonly projection?: string | undefined; readonly all: boolean; readonly ifEqual: boolean };
+/** The names of the projections to rebuild. @throws a usage error if the options name none, an unknown one, or one and all */
+const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
+  const known = projections.map(({ name }) => name);
+  if (all && projection !== undefined) throw usageError(`Name a projection or use --all, not both`);
+  if (all) return known;
+  if (projection === undefined || !known.includes(projection)) throw usageError(`Name a projection (${known.join(', ')}) or use --all`);
+  return [projection];
+};
+
+/** On Ctrl-C, says what happens to the rebuild, then exits. @returns a function that ends this */
+const announceInterruption = (name: string, remaining: readonly string[]): (() => void) => {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const rest = remaining.length > 0 ? `; not started: ${remaining.join(', ')}` : '';
+    if (process.stdout.isTTY) process.stdout.write('\n');
+    printError(
+      `not waiting any longer: the worker continues to rebuild ${name} beside the current rows, which stay in use until the new ones are ` +
+        `promoted; annals rebuild ${name} waits for it again and promotes it${rest}`,
+    );
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
+  return () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
+  };
+};
 
 /**
  * Rebuilds one projection, or all of them one after another. Meanwhile, queries read the old rows. Each promotion is
  * recorded in the log.
  * @returns the exit code: 1 if the old rows of a projection were kept
  */
-export const rebuild = async (config: Config, { projection, all, ifEqual }: RebuildOptions): Promise<number> => {
-  const known = projections.map(({ name }) => name);
-  if (!all && (projection === undefined || !known.includes(projection)))
-    throw new Error(`name a projection (${known.join(', ')}) or use --all`);
+export const rebuild = async (config: Config, options: RebuildOptions): Promise<number> => {
+  const names = namesOf(options);
   return withServices(config, async (services) => {
     let exitCode = 0;
-    for (const name of all ? known : [projection!]) if (!(await rebuildOne(services, name, ifEqual))) exitCode = 1;
+    for (const [index, name] of names.entries()) {
+      const stopWatching = announceInterruption(name, names.slice(index + 1));
+      if (!(await rebuildOne(services, name, options))) exitCode = 1;
+      stopWatching();
+    }
     return exitCode;
   });
 };

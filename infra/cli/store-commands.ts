@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
-import { portOf, rejectUnknownArguments } from './arguments.ts';
+import { JSON_OPTION, portOf, rejectUnknownArguments } from './arguments.ts';
 import { readConfig, runService } from './command-runs.ts';
 
 const dirOption = { type: 'string', description: 'Directory of the store' } as const;
@@ -33,11 +33,11 @@ export const storeCommand = defineCommand({
     }),
     verify: defineCommand({
       meta: { name: 'verify', description: 'Check every record and index for damage' },
-      args: { dir: defaultDir },
+      args: { dir: defaultDir, json: JSON_OPTION },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { verifyStore } = await import('../eventstore/embedded/verify-store.ts');
-        await finish(await verifyStore(await dirOf(args.dir)));
+        await finish(await verifyStore(await dirOf(args.dir), { json: args.json === true }));
       },
     }),
     backup: defineCommand({

@@ -18,23 +18,29 @@ const driftLine = ({ table, key, columns, event }: DriftedRow): string => {
 
 /**
  * Computes every row again from the log, and compares it with the stored row.
+ * Prints a line for each projection, with `json` one line of JSON at the end.
  * @returns the exit code: 1 if a row differs from what the log yields
  */
-export const verify = async (config: Config): Promise<number> => {
+export const verify = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const { eventstoreUrl, databaseUrl } = locateServices(config);
   const log = openLog(eventstoreUrl);
   const pool = openPool(databaseUrl, pino({ level: 'silent' }), 'verify', { max: 1 });
-  let count = 0;
+  const reports: DriftReport[] = [];
+  const print = json ? () => {} : console.log;
   try {
     for (const projection of projections) {
       const report = await checkDrift(log, pool, projection, 'all');
-      count += report.drifted.length;
-      console.log(reportLine(report));
-      for (const drifted of report.drifted) console.log(driftLine(drifted));
+      reports.push(report);
+      print(reportLine(report));
+      for (const drifted of report.drifted) print(driftLine(drifted));
     }
   } finally {
     await Promise.all([log.close(), pool.end()]);
   }
-  console.log(count === 0 ? 'every row is what the log yields' : `${count} rows differ from what the log yields`);
+  const count = reports.reduce((sum, { drifted }) => sum + drifted.length, 0);
+  if (json) console.log(JSON.stringify({ ok: count === 0, projections: reports }));
+  print(
+    count === 0 ? 'every row is what the log yields' : `${count} ${count === 1 ? 'row differs' : 'rows differ'} from what the log yields`,
+  );
   return count === 0 ? 0 : 1;
 };

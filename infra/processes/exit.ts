@@ -3,11 +3,11 @@ export const printError = (line: string): void => void process.stderr.write(`ann
 const firstLineOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'the command failed without giving a reason';
 
-/** Prints the first line of the error and exits with code 1. If LOG_LEVEL is debug or trace, also prints the stack. */
+/** Prints the first line of the error and exits with its `exitCode`, by default 1. If LOG_LEVEL is debug or trace, also prints the stack. */
 export const fail = (error: unknown): never => {
   printError(firstLineOf(error));
   if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) console.error(error);
-  process.exit(1);
+  process.exit((error as { exitCode?: number } | null)?.exitCode ?? 1);
 };
 
 /** Exits with this code when everything printed to standard output has been written, or cannot be written. */

@@ -2,6 +2,7 @@ import type { Readiness } from '../../api/operations/system-routes.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
+import { platformIdOf } from './platform-id.ts';
 
 /** How long the status of a part is reused, because /readyz may be requested often. */
 export const STATUS_TTL_MS = 500;
@@ -30,10 +31,12 @@ export const createReadiness = (log: Log, isFailing: () => boolean, degraded: ()
       () => false,
     ),
   );
+  let platform: string | null = null;
   return async () => {
     const [reachable, others] = await Promise.all([isReachable(), degraded()]);
+    if (reachable) platform ??= await platformIdOf(log).catch(() => null);
     const ready = reachable && !isFailing();
-    return { ready, degraded: ready ? others : ['event store', ...others] };
+    return { ready, degraded: ready ? others : ['event store', ...others], platform };
   };
 };
 

@@ -3,9 +3,7 @@ import type { Ctx } from '../../commands/context.ts';
 import { type FirstKey, seedPlatform } from '../../commands/operations/seed-platform.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
-
-/** The stream with the event that marks the first start as complete. */
-const MARKER_STREAM = 'platform-platform.first';
+import { MARKER_STREAM } from './platform-id.ts';
 
 /**
  * Creates what an empty log needs at the first start. Does nothing if the log is already marked as seeded. `show` gets

@@ -1,14 +1,18 @@
-// limit: 120
+// limit: 400
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match, not } from 'uvu/assert';
 import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
-import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 
 /** Runs a command of the CLI on a platform. @returns its exit code and its output */
-const runCommand = async ({ data, url }: Platform, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<[number, string]> => {
+const runCommand = async (
+  { data, url }: Pick<Platform, 'data' | 'url'>,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<[number, string]> => {
   const running = startProgram(process.execPath, [mainFile, ...words], {
     env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url, ...env },
   });
@@ -45,6 +49,90 @@ test('on a stopped platform, annals doctor names the services that are down, and
         /^annals: the platform does not answer \(connect ECONNREFUSED [\d.:]+\): start it, or run annals doctor to find the cause\n$/,
       );
     }
+  }));
+
+type Report = { ok: boolean; findings: { part: string; level: string; message: string; advice: string | null }[] };
+
+const examine = async (platform: Pick<Platform, 'data' | 'url'>, env: NodeJS.ProcessEnv = {}) => {
+  const [code, output] = await runCommand(platform, ['doctor', '--json'], env);
+  const { ok, findings } = JSON.parse(output) as Report;
+  is(ok, code === 0);
+  return { code, of: (part: string) => findings.find((finding) => finding.part === part)! };
+};
+
+test('before the first start, annals doctor fails at nothing, and says what does not exist yet', () =>
+  withTempDirectory(async (dir) => {
+    const [code, output] = await runCommand({ data: join(dir, 'data'), url: 'http://127.0.0.1:1' }, ['doctor']);
+    is(code, 0, output);
+    for (const part of ['event store', 'Postgres', 'NATS', 'worker', 'projections', 'master key', 'service'])
+      match(output, new RegExp(`^--    ${part} +.* yet`, 'm'));
+    not.match(output, /FAIL/);
+  }));
+
+test('annals doctor has separate advice for a master key that is missing, wrong, too short or open, and names every problem', () =>
+  withPlatform(async (platform) => {
+    const file = join(platform.data, 'other.key');
+    const keyFinding = async () => (await examine(platform, { MASTER_KEY_FILE: file })).of('master key');
+    const missing = await keyFinding();
+    is(missing.level, 'fail');
+    match(missing.message, 'does not exist, but the log contains keys that it encrypted');
+    match(missing.advice!, 'restore it from its copy');
+    writeFileSync(file, 'short', { mode: 0o600 });
+    chmodSync(file, 0o644);
+    const short = await keyFinding();
+    match(short.message, /other users can read .*; the master key .* must be 32 bytes, not 5/);
+    match(short.advice!, /^chmod 600 .*; restore it from its copy/);
+    rmSync(file);
+    writeFileSync(file, randomBytes(32), { mode: 0o600 });
+    match((await keyFinding()).message, 'is not the one that wrapped');
+    chmodSync(join(platform.data, 'master.key'), 0o644);
+    is((await examine(platform)).of('master key').advice, `chmod 600 ${join(platform.data, 'master.key')}`);
+  }));
+
+test('annals doctor reports the age of the last backup, a service of another platform, and what it could not look at', () =>
+  withPlatform(async (platform) => {
+    await eventually('every check passes', async () => (await examine(platform)).code === 0);
+    is((await examine(platform)).of('backup').level, 'warn');
+    const target = join(platform.dir, 'backup');
+    const [copied] = await runCommand(platform, ['store', 'backup', '--to', target]);
+    is(copied, 0);
+    match((await examine(platform)).of('backup').message, target);
+    const [refused, message] = await runCommand(platform, ['store', 'backup', '--to', target]);
+    is(refused, 2);
+    is(message, `annals: ${target} is not empty: back up into a new directory\n`);
+
+    await withPlatform(async (other) => {
+      const { code, of } = await examine({ data: platform.data, url: other.url });
+      is(code, 1);
+      match(of('service').message, `another platform answers at ${other.url}`);
+      is(of('worker').level, 'ok');
+    });
+    const { of } = await examine(platform, { DATABASE_URL: 'postgres://127.0.0.1:1/annals' });
+    for (const part of ['worker', 'projections']) match(of(part).message, 'not looked at, because Postgres does not work');
+  }));
+
+test('annals replay selects events by type, number and order, follows new ones, and refuses an unknown stream', () =>
+  withPlatform(async (platform) => {
+    const types = async (...words: string[]): Promise<string[]> => {
+      const [code, output] = await runCommand(platform, ['replay', ...words]);
+      is(code, 0, output);
+      return output
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { type: string }).type);
+    };
+    const all = await types();
+    equal(await types('--limit', '2'), all.slice(0, 2));
+    equal((await types('--reverse', '--limit', '3')).length, 3);
+    equal(await types('--type', 'PlatformStarted'), ['PlatformStarted']);
+    equal(await types('platform-platform.first', '--reverse'), ['PlatformStarted']);
+    const following = types('--type', 'AgentCreated', '--follow', '--limit', '1');
+    const [tenant] = JSON.parse((await platform.call('GET', '/admin/tenants')).text) as { id: string }[];
+    await platform.call('POST', `/tenant/${tenant!.id}/agents`, { name: 'A', slug: 'a' });
+    equal(await following, ['AgentCreated']);
+    const [code, message] = await runCommand(platform, ['replay', 'nosuchstream']);
+    is(code, 1);
+    is(message, 'annals: the stream "nosuchstream" does not exist\n');
   }));
 
 test.run();

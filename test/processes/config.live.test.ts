@@ -94,6 +94,13 @@ const usages: [string[], RegExp][] = [
   [['rebuild', 'agents', 'users'], /annals: Unexpected argument users/],
   [['replay', '--form', '2026-11-21T10:00:00Z'], /annals: Unknown option --form/],
   [['store', 'backup', '--to'], /annals: --to needs a value/],
+  [['rebuild'], /annals: Name a projection \(agents, /],
+  [['rebuild', 'nonsense'], /annals: Name a projection \(agents, /],
+  [['rebuild', 'agents', '--all'], /annals: Name a projection or use --all, not both/],
+  [['replay', '--from', '14:38'], /annals: --from must be a position such as 4711:4711 or a time/],
+  [['replay', '--limit', '0'], /annals: --limit must be a number from 1 on/],
+  [['replay', '--follow', '--reverse'], /annals: --follow cannot be combined with --reverse or --to/],
+  [['replay', '--tenant', 'x'], /annals: --tenant must be a tenant id/],
   [['runner', '--agent', 'reviewer', '--exec', ' '], /annals: --exec needs a value/],
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
@@ -111,6 +118,23 @@ test('if a variable is malformed, the start prints one line and exits with code 
   const running = command(['start'], { PORT: 'x', ANNALS_DATA: '/dev/null/none' });
   is(await running.ended, 1);
   is(running.output(), 'annals: PORT must be a port number from 1 to 65535\n');
+});
+
+test('a malformed ANNALS_ADMIN_KEY is refused before anything is written', () =>
+  withTempDirectory(async (dir) => {
+    const data = join(dir, 'data');
+    const running = command(['start'], { ANNALS_ADMIN_KEY: 'ann_mistyped', ANNALS_DATA: data });
+    is(await running.ended, 1);
+    is(running.output(), 'annals: ANNALS_ADMIN_KEY must be an API key (ann_…) with correct check digits\n');
+    is(existsSync(data), false);
+  }));
+
+test('annals --version and annals -v print the version', async () => {
+  for (const word of ['--version', '-v']) {
+    const running = command([word]);
+    is(await running.ended, 0);
+    match(running.output(), /^annals \d+\.\d+\.\d+\n$/);
+  }
 });
 
 test('if the URL of a service is not set, a command that needs it names the missing variable', async () => {

@@ -1,8 +1,13 @@
 import * as fs from 'node:fs';
-import { join } from 'node:path';
-import { makeDirectory, syncDirectory, syncFile } from '../../durable-files.ts';
+import { join, resolve } from 'node:path';
+import { makeDirectory, replaceFile, syncDirectory, syncFile } from '../../durable-files.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
+import { wrongDirectory } from './wrong-directory.ts';
+
+/** The file in the store's directory that records its last backup. */
+export const BACKUP_RECORD = 'last-backup.json';
+export type BackupRecord = { readonly at: string; readonly to: string; readonly position: number };
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -43,21 +48,24 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
   }
 };
 
+/** Records the backup for `annals doctor`. A directory that cannot be written to is no reason to call the backup failed. */
+const recordBackup = (dir: string, backup: BackupRecord): void => {
+  try {
+    replaceFile(join(dir, BACKUP_RECORD), JSON.stringify(backup));
+  } catch (error) {
+    printLine(`annals doctor will not know of this backup: ${(error as Error).message}`);
+  }
+};
+
 /**
  * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
  * event beyond the copied log. An incomplete append at the log's end is cut off. The secret is not copied: the copy
  * gets its own at its first start.
- * @returns the exit code
+ * @returns the exit code @throws Error of one line if a directory is not suitable
  */
 export const backupStore = async (dir: string, to: string): Promise<number> => {
-  if (!fs.existsSync(join(dir, 'log'))) {
-    printLine(`${dir} contains no event store`);
-    return 2;
-  }
-  if (fs.existsSync(to) && fs.readdirSync(to).length > 0) {
-    printLine(`${to} is not empty: back up into a new directory`);
-    return 2;
-  }
+  if (!fs.existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
+  if (fs.existsSync(to) && fs.readdirSync(to).length > 0) throw wrongDirectory(`${to} is not empty: back up into a new directory`);
   copyIndex(join(dir, 'index'), join(to, 'index'));
   const segments = fs
     .readdirSync(join(dir, 'log'))
@@ -66,7 +74,9 @@ export const backupStore = async (dir: string, to: string): Promise<number> => {
   copyInto(join(dir, 'log'), join(to, 'log'), segments);
   const log = openLog(join(to, 'log'));
   repair(log.segments, log.segments.at(-1)!.base);
-  printLine(`copied ${segments.length} segments, up to position ${log.end()}`);
+  const position = log.end();
+  printLine(`copied ${segments.length} ${segments.length === 1 ? 'segment' : 'segments'}, up to position ${position}`);
   await log.close();
+  recordBackup(dir, { at: new Date().toISOString(), to: resolve(to), position });
   return 0;
 };

@@ -4,9 +4,11 @@ import { lockFile } from '../../process-lock.ts';
 import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
+import { wrongDirectory } from './wrong-directory.ts';
 
 /** The text that reports the result of scavenging. */
-export const describeScavenged = ({ events, bytes }: Scavenged): string => `freed ${bytes} bytes: ${events} events removed`;
+export const describeScavenged = ({ events, bytes }: Scavenged): string =>
+  `freed ${bytes} bytes: ${events} ${events === 1 ? 'event' : 'events'} removed`;
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -20,10 +22,7 @@ const rethrow = (error: unknown): never => {
  * @returns the exit code
  */
 export const scavengeStore = async (dir: string): Promise<number> => {
-  if (!existsSync(join(dir, 'log'))) {
-    printLine(`${dir} contains no event store`);
-    return 2;
-  }
+  if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
   const lock = lockFile(join(dir, 'lock'));
   if (!lock) {
     printLine(await callRunningStore(dir, SCAVENGE));

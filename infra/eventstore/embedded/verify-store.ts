@@ -19,6 +19,7 @@ import {
 import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './segment.ts';
 import { openIndex } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
+import { wrongDirectory } from './wrong-directory.ts';
 
 const WINDOW_BYTES = 4 << 20;
 
@@ -123,28 +124,41 @@ const indexCheck = (dir: string) => {
   return { check, result: () => ({ missing, isIntact: index.isIntact() }) };
 };
 
+/** What the check of a store found. `index` is null if it was not checked because the store is running. */
+type StoreReport = Report & { readonly segments: number; readonly index: { readonly missing: number; readonly isIntact: boolean } | null };
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const isStoreIntact = ({ damage, index }: StoreReport): boolean =>
+  damage.length === 0 && (index === null || (index.missing === 0 && index.isIntact));
+
+const reportLines = (dir: string, { events, damage, segments, index }: StoreReport): string[] => {
+  const isIndexDamaged = index !== null && (index.missing > 0 || !index.isIntact);
+  const repairIndex = `remove ${join(dir, 'index')}, and the next start will rebuild it`;
+  const summary = `${counted(events, 'event')} in ${counted(segments, 'segment')} ${events === 1 ? 'is' : 'are'} intact`;
+  return [
+    ...damage,
+    ...(isIndexDamaged ? [`the index is damaged (${counted(index.missing, 'event')} not found): ${repairIndex}`] : []),
+    ...(index === null ? ['the index was not checked because the store is running'] : []),
+    damage.length === 0 ? summary : `${summary}, ${counted(damage.length, 'place')} ${damage.length === 1 ? 'is' : 'are'} damaged`,
+  ];
+};
+
 /**
- * Checks every record of a store's log, and its index unless the store is running. Prints what it finds.
- * @returns the exit code: 0 intact, 1 damaged, 2 no store
+ * Checks every record of a store's log, and its index unless the store is running. Prints what it finds, with `json` as
+ * one line of JSON.
+ * @returns the exit code: 0 intact, 1 damaged @throws Error of one line if there is no store
  */
-export const verifyStore = async (dir: string): Promise<number> => {
-  if (!existsSync(join(dir, 'log'))) {
-    printLine(`${dir} contains no event store`);
-    return 2;
-  }
+export const verifyStore = async (dir: string, { json = false } = {}): Promise<number> => {
+  if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
   const lock = lockFile(join(dir, 'lock'));
   const log = openLog(join(dir, 'log'));
   const index = lock ? indexCheck(dir) : undefined;
-  const { events, damage } = verifyLog(log.segments, index?.check ?? (() => {}));
-  for (const line of damage) printLine(line);
-  const { missing, isIntact } = index?.result() ?? { missing: 0, isIntact: true };
-  if (missing > 0 || !isIntact)
-    printLine(`the index is damaged (${missing} events not found): remove ${join(dir, 'index')}, and the next start will rebuild it`);
-  if (!lock) printLine('the index was not checked because the store is running');
-  printLine(
-    `${events} events in ${log.segments.length} segments${damage.length === 0 ? ' are intact' : ` are intact, ${damage.length} places are damaged`}`,
-  );
+  const found = verifyLog(log.segments, index?.check ?? (() => {}));
+  const report: StoreReport = { ...found, segments: log.segments.length, index: index?.result() ?? null };
+  const isIntact = isStoreIntact(report);
+  for (const line of json ? [JSON.stringify({ ok: isIntact, ...report })] : reportLines(dir, report)) printLine(line);
   await log.close();
   lock?.release();
-  return damage.length === 0 && missing === 0 && isIntact ? 0 : 1;
+  return isIntact ? 0 : 1;
 };

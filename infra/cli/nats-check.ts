@@ -1,0 +1,63 @@
+import type { NatsConnection } from 'nats';
+import { Refusal } from '../../domain/refusal.ts';
+import { connectNats } from '../nats/connect.ts';
+import { assertStreamIsOurs } from '../nats/jetstream.ts';
+import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { fail, ok, type Result, warn } from './finding.ts';
+import { reasonOf, type ServiceLocations } from './locate-services.ts';
+
+type Address = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed'>;
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
+
+const connectionFailure = (error: unknown, downAdvice: string): Result => {
+  const isRefused = /AUTHORIZATION|AUTHENTICATION|PERMISSIONS/.test(codeOf(error));
+  return isRefused
+    ? fail(`refuses the credentials: ${reasonOf(error)}`, 'set NATS_ACCOUNT_SEED to the seed of an account that this server knows')
+    : fail(`does not answer: ${reasonOf(error)}`, downAdvice);
+};
+
+const jetStreamFailure = (error: unknown): Result => {
+  if (error instanceof Refusal) return fail(error.message, 'use a NATS account in which no other application has streams');
+  if (codeOf(error) === '503')
+    return fail('JetStream is off', 'start nats-server with JetStream: nats-server -js, or jetstream {} in its configuration');
+  return fail(`JetStream refuses requests: ${reasonOf(error)}`, 'enable JetStream for the account of NATS_ACCOUNT_SEED');
+};
+
+/** Whether the server lets a client in that has no credentials. */
+const isOpen = (natsUrl: string): Promise<boolean> =>
+  connectNats({ natsUrl, natsAccountSeed: undefined }, { waitForServer: false }).then(
+    (stranger) => stranger.close().then(() => true),
+    () => false,
+  );
+
+const examineServer = async (connection: NatsConnection, { natsUrl, natsAccountSeed }: Address): Promise<Result> => {
+  const { version = '' } = connection.info ?? {};
+  try {
+    await (await connection.jetstreamManager()).getAccountInfo();
+    await assertStreamIsOurs(connection);
+  } catch (error) {
+    return jetStreamFailure(error);
+  }
+  const summary = `version ${version}, JetStream is on`;
+  if (isUnsafeVersion(version))
+    return warn(`${summary}; this version may lose streams when it is killed`, `use ${MIN_SAFE_VERSION} or later`);
+  if (!natsAccountSeed) return warn(`${summary}; no runner can connect`, 'set NATS_ACCOUNT_SEED');
+  if (await isOpen(natsUrl!))
+    return warn(
+      `${summary}; it lets every client in, who can then read all messages, and credentials of runners cannot be revoked`,
+      'configure accounts on the server (see On clusters in the README)',
+    );
+  return ok(summary);
+};
+
+/** Checks the connection, JetStream, the version and the authentication. `downAdvice` says how to start the server. */
+export const checkNats = async (address: Address, downAdvice: string): Promise<Result> => {
+  let connection: NatsConnection;
+  try {
+    connection = await connectNats(address, { waitForServer: false });
+  } catch (error) {
+    return connectionFailure(error, downAdvice);
+  }
+  return examineServer(connection, address).finally(() => connection.close());
+};

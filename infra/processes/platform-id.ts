@@ -1,0 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { Log } from '../eventstore/event-log.ts';
+
+/** The stream with the event that marks the first start as complete. */
+export const MARKER_STREAM = 'platform-platform.first';
+
+/**
+ * Identifies the platform whose events are in the log. It is not secret: /readyz shows it, so that `annals doctor` can
+ * tell whether the service on a port belongs to this log.
+ * @returns null if the platform has not been started yet @throws LogError
+ */
+export const platformIdOf = async (log: Log): Promise<string | null> => {
+  const marker = await log.last(MARKER_STREAM);
+  return marker && createHash('sha256').update(`platform ${marker.event_id}`).digest('hex').slice(0, 16);
+};
