@@ -4,6 +4,7 @@ import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { countOf, JSON_OPTION, rejectUnknownArguments } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
+import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
@@ -72,6 +73,7 @@ const main = defineCommand({
       },
     }),
     store: storeCommand,
+    keys: keysCommand,
     rebuild: defineCommand({
       meta: { name: 'rebuild', description: 'Build the rows of a projection again from the log, then replace the current ones' },
       args: {

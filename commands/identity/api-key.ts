@@ -21,6 +21,9 @@ export const ApiKeyCreate = z
 
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
+/** The part of a context with which API keys are created. It contains no caller, so that the command line can provide it. */
+export type KeyContext = Pick<Ctx, 'uniqueId' | 'random' | 'digest' | 'at' | 'transact'>;
+
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;
 
 /** Returns the id of the API key with this public id. The public id is a part of the API key's text. */
@@ -31,7 +34,7 @@ export const apiKeyIdOf = (ctx: Pick<Ctx, 'uniqueId'>, publicId: string): string
  * @throws Refusal invalid if `expires_at` is not in the future
  */
 export const issueKey = async (
-  ctx: Ctx,
+  ctx: KeyContext,
   scope: KeyScope,
   { name, expires_at, read_only = false, role = null }: NewKey,
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
@@ -99,7 +102,7 @@ export const revokeTenantKey = async (ctx: Ctx, { id }: { id: string }) => {
   });
 };
 
-export const revokePlatformKey = (ctx: Ctx, { id }: { id: string }) =>
+export const revokePlatformKey = (ctx: Pick<Ctx, 'transact'>, { id }: { id: string }) =>
   ctx.transact(
     ApiKey,
     id,

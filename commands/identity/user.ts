@@ -12,7 +12,7 @@ export const AdminUserUpdate = z
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
 /** Returns the user with this e-mail address. Registers a new user if there is none. */
-export const registerUser = (ctx: Ctx, email: string, name: string | null = null) =>
+export const registerUser = (ctx: Pick<Ctx, 'uniqueId' | 'transact'>, email: string, name: string | null = null) =>
   ctx.transact(User, userIdOf(ctx, email), User.register(email.toLowerCase(), name), { expectNew: true, ignoreIfMatch: true });
 
 /**

@@ -8,12 +8,11 @@ import { registerModel } from '../agents/model.ts';
 import { defaultPlanId } from '../billing/plan.ts';
 import type { Ctx } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
+import { ADMIN_EMAIL, ADMIN_NAME } from '../identity/admin-key.ts';
 import { apiKeyIdOf } from '../identity/api-key.ts';
 import { registerUser } from '../identity/user.ts';
 
 export type FirstKey = { readonly key: string; readonly tenant_id: string };
-
-const ADMIN_EMAIL = 'admin@annals.localhost';
 
 /**
  * The plan of tenants that are created without a plan. The operator of the platform pays for these tenants, so the
@@ -84,7 +83,7 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {
   await ctx.transact(Plan, defaultPlanId(ctx), Plan.create(FREE_PLAN), { expectNew: true });
   await registerModels(ctx);
-  const admin = await registerUser(ctx, ADMIN_EMAIL, 'Administrator');
+  const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);
   await ctx.transact(User, admin.id, User.grantSuperAdmin('the first start'));
   const tenant_id = await createDemoTenant(ctx, admin.id);
   return { key: await createAdminKey(ctx, admin.id, adminKey ?? firstKeyText(ctx)), tenant_id };

@@ -1,24 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import type { MaintenanceContext } from '../../commands/operations/projection-maintenance.ts';
+import type { KeyContext } from '../../commands/identity/api-key.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { BASE62, randomText } from '../aggregates/random-text.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { openVault } from '../vault/vault.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
+
+/** The part of a request context that the commands of the CLI need. It has no caller. */
+export type OperatorContext = KeyContext;
 
 /**
  * Creates the context in which a command of the CLI records decisions about the platform. The operator who runs the
  * command is not a user of the platform, so the events name `actor`, the command.
  * @throws Error of one line if the platform was never started, or if its master key is missing
  */
-export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<MaintenanceContext> => {
+export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {
   // Opening the vault of an empty log would create its keys. Only `annals start` and `annals serve` may do that.
   if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
     throw new Error('this platform was never started: run annals start or annals serve first');
   const vault = await openVault({ log, masterKeyFile });
   const transact = createTransact(log, openAggregateCache(log, []));
   return {
+    at: () => new Date().toISOString(),
+    digest: vault.digest,
+    random: (characters) => randomText(BASE62, characters),
     uniqueId: (kind, key, generation = 0, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
     transact: (aggregate, id, decide) => {
       const meta = { tenant: PLATFORM, actor, at: new Date().toISOString(), v: 1 };

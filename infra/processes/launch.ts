@@ -80,7 +80,10 @@ const run = async ({ dirs, closing, running }: Launching, spec: ManagedProcess):
   return supervised;
 };
 
-type Message = FirstKey | StreamReport;
+/** The message with which a process sends a line for the operator. */
+export type Notice = { kind: 'notice'; line: string };
+
+type Message = FirstKey | Notice | StreamReport;
 
 /** Creates the function that handles the messages of the processes `serve` and `work`. */
 const messageHandler = (launching: Launching): ((message: unknown) => void) => {
@@ -92,6 +95,7 @@ const messageHandler = (launching: Launching): ((message: unknown) => void) => {
   return (message) => {
     const known = message as Message | null;
     if (known?.kind === 'stream' && running.has('nats')) onStreamReport(known);
+    if (known?.kind === 'notice') launching.dirs.report(known.line);
     if (known?.kind !== 'first-key') return;
     launching.firstKey = known;
     launching.onFirstKey(known);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Ctx } from '../../commands/context.ts';
+import { faultOfAdminKey } from '../../commands/identity/admin-key.ts';
 import { type FirstKey, seedPlatform } from '../../commands/operations/seed-platform.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
@@ -18,4 +19,14 @@ export const seed = async (log: Log, ctx: Ctx, adminKey: string | undefined, sho
   await log.append(MARKER_STREAM, 'none', [marker]).catch((error) => {
     if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
   });
+};
+
+/**
+ * Reports it if ANNALS_ADMIN_KEY is set, but is no API key of a super-admin. Only the first start creates this key: on a
+ * log that has one already, the variable changes nothing.
+ */
+export const checkAdminKey = async (ctx: Ctx, adminKey: string | undefined, report: (line: string) => void): Promise<void> => {
+  const fault = adminKey === undefined ? null : await faultOfAdminKey(ctx, adminKey);
+  if (fault !== null)
+    report(`ANNALS_ADMIN_KEY does not work: ${fault}; only the first start uses it, so create a key with annals keys create --super-admin`);
 };

@@ -37,7 +37,7 @@ import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
-import { seed } from './seed.ts';
+import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
 
 /** How long /readyz waits for the database when it asks which workers have reported. */
@@ -65,6 +65,12 @@ const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, wh
 const deliverFirstKey = (first: FirstKey): void => {
   if (process.send) process.send({ kind: 'first-key', ...first });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
+};
+
+/** Shows a line to the operator: in the log, and through the supervisor, if there is one, in its output. */
+const notify = (logger: Logger, line: string): void => {
+  logger.warn(line);
+  process.send?.({ kind: 'notice', line });
 };
 
 /** Opens the connections of this process to the log, the database and NATS. */
@@ -169,7 +175,11 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     signIn: await openSignInMethods(config, { publicUrl, vault, logger }),
     onResponse: metrics.onResponse,
   });
-  await retryUntilAvailable(() => seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey), logger, 'the first start');
+  const seedOnce = async (): Promise<void> => {
+    await seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey);
+    await checkAdminKey(systemContext(), config.annalsAdminKey, (line) => notify(logger, line));
+  };
+  await retryUntilAvailable(seedOnce, logger, 'the first start');
   const server = await listen(app, config, metrics.onMalformed);
   logger.info({ port: server.port }, 'listening');
   return {

@@ -1,0 +1,98 @@
+// limit: 180 s for this file (test/run.ts)
+
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, match, not } from 'uvu/assert';
+import { publicIdOf } from '../../domain/identity/api-key-format.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+
+type Result = { readonly code: number | string; readonly output: string };
+
+const annals = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Result> => {
+  const running = startProgram(process.execPath, [mainFile, ...words], { env: { ...unconfiguredEnvironment(), ...env } });
+  return { code: (await running.ended) as number, output: running.output() };
+};
+
+const on =
+  ({ data }: Platform) =>
+  (...words: string[]): Promise<Result> =>
+    annals(words, { ANNALS_DATA: data });
+
+const keyIn = ({ output }: Result): string => /^API key \(shown once\): (ann_\S+)$/m.exec(output)![1]!;
+const idIn = ({ output }: Result): string => /^id, .*: (c[a-z0-9]{24})$/m.exec(output)![1]!;
+
+const statusFor = async ({ url }: Platform, key: string): Promise<number> =>
+  (await fetch(`${url}/admin/tenants`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+type Event = { type: string; metadata: { actor: { kind: string; id: string } } };
+
+test('without any API key, annals keys creates one of a super-admin, lists and revokes it, and records each', () =>
+  withPlatform(async (platform) => {
+    const run = on(platform);
+    const created = await run('keys', 'create', '--super-admin', '--name', 'Way back in');
+    is(created.code, 0, created.output);
+    const [key, id] = [keyIn(created), idIn(created)];
+    is(await statusFor(platform, key), 200);
+
+    const listed = await run('keys', 'list');
+    is(listed.code, 0, listed.output);
+    match(listed.output, new RegExp(`^${id}  created 20\\S+Z  used .*  Way back in$`, 'm'));
+    match(listed.output, /First key$/m);
+    not.match(listed.output, key);
+
+    equal(await run('keys', 'revoke', id), { code: 0, output: `revoked ${id}\n` });
+    await eventually('the revoked key is refused', async () => (await statusFor(platform, key)) === 401);
+    not.match((await run('keys', 'list')).output, id);
+    const { code, output } = await run('keys', 'revoke', `c${'0'.repeat(24)}`);
+    equal([code, output], [1, 'annals: There is no such API key\n']);
+
+    const replayed = await run('replay');
+    const events = replayed.output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Event);
+    const own = events.filter(({ metadata }) => metadata.actor.id === 'annals keys').map(({ type }) => type);
+    equal(own, ['ApiKeyCreated', 'ApiKeyRevoked']);
+  }));
+
+test('annals keys new prints a well-formed key, which the first start takes as ANNALS_ADMIN_KEY; a later start reports another one', () =>
+  withTempDirectory(async (dir) => {
+    const [first, second] = [await annals(['keys', 'new']), await annals(['keys', 'new'])].map(({ output }) => output.trim()) as [
+      string,
+      string,
+    ];
+    for (const key of [first, second]) is(publicIdOf(key)?.length, 8, key);
+    not.equal(first, second);
+    const port = await freePort();
+    const startWith = async (key: string): Promise<string> => {
+      const env = { ...unconfiguredEnvironment(), ANNALS_DATA: join(dir, 'data'), PORT: String(port), ANNALS_ADMIN_KEY: key };
+      const running = startProgram(process.execPath, [mainFile, 'start'], { env });
+      await running.waitForOutput(/^ready /m);
+      const answer = await fetch(`http://127.0.0.1:${port}/admin/tenants`, { headers: { authorization: `Bearer ${key}` } });
+      await running.stop();
+      return `${answer.status}\n${running.output()}`;
+    };
+    match(await startWith(first), /^200\n/);
+    not.match(await startWith(first), 'ANNALS_ADMIN_KEY');
+    const output = await startWith(second);
+    match(output, /^401\n/);
+    match(output, /^annals: ANNALS_ADMIN_KEY does not work: the platform does not know it; .*annals keys create --super-admin$/m);
+    not.match(output, second);
+  }));
+
+test('annals keys names what is wrong with its arguments', async () => {
+  for (const [words, wrong] of [
+    [['keys', 'create'], '--super-admin is missing'],
+    [['keys', 'create', '--super-admin', '--name'], '--name needs a value'],
+    [['keys', 'revoke'], 'ID'],
+    [['keys', 'new', 'extra'], 'Unexpected argument extra'],
+  ] as const) {
+    const { code, output } = await annals(words);
+    is(code, 2, output);
+    match(output, wrong);
+  }
+});
+
+test.run();
