@@ -31,7 +31,7 @@ export type OperationPorts = {
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: { ...agentOperations, ...historyOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
-  Models: modelOperations,
+  'Language models': modelOperations,
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(createBrokerUser),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
+import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, schemaOf, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
 import type { PlainPaths } from './plain-route.ts';
@@ -135,9 +136,12 @@ export const openapi = (operations: Operations, plain: PlainPaths, url: string):
     info: {
       title: 'Annals',
       version: '0.1.0',
-      description: 'A multi-tenant, event-sourced platform for running and administering software agents.',
+      summary: 'A multi-tenant platform for running and administering software agents',
+      description: INTRODUCTION,
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url }],
+    tags: TAGS,
     security: [{ bearer: [] }, { session: [] }],
     paths,
     components: { ...SHARED_COMPONENTS, schemas },

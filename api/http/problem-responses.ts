@@ -45,6 +45,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
 /** Further fields in the examples of problems. */
 const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   slug_taken: { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] },
+  forbidden: { permission: 'agent:settings:write' },
   plan_limit: { limit: 'agents', allowed: 5 },
   too_large: { limit: 524_288 },
   invalid: { errors: [{ pointer: '/name', code: 'invalid_type', message: 'is missing' }] },
@@ -123,6 +124,14 @@ export const PROBLEM_SCHEMA = {
         },
       },
     },
+    permission: text('With `forbidden`: the permission that is missing'),
+    limit: {
+      type: ['integer', 'string'],
+      description: 'With `too_large`: how many bytes the body may have. With `plan_limit`: what the plan limits',
+    },
+    allowed: { type: 'integer', description: 'With `plan_limit`: how many the plan allows' },
+    user_id: text('With `conflict`: the member whom it concerns'),
+    agent_ids: { type: 'array', items: { type: 'string' }, description: 'With `conflict`: the agents that would lose their last owner' },
     request_id: text('The id of the request; it is also in the header `X-Request-Id` and in the log of the platform'),
   },
 };

@@ -11,11 +11,14 @@ type Media = { readonly schema: Schema; readonly example?: unknown; readonly exa
 type Content = Readonly<Record<string, Media>>;
 type Described = {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly security?: readonly object[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Content }>>;
 };
 type Document = {
+  readonly info: { readonly description: string; readonly license: { readonly name: string } };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
   readonly components: { readonly schemas: Schemas; readonly responses: Readonly<Record<string, { readonly content: Content }>> };
 };
@@ -30,6 +33,18 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 /** Whether a request to this route counts against a rate limit, or can be refused because of failed sign-ins. */
 const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path) || path === '/auth/callback';
+
+test('every tag has a text, is used, and is not the heading under which /docs lists the schemas', () => {
+  const used = new Set(described.flatMap(({ operation }) => operation.tags));
+  assert.equal(document.tags.map(({ name }) => name).sort(), [...used].sort());
+  for (const { name, description } of document.tags) assert.ok(description.length > 20 && name !== 'Models', name);
+});
+
+test('the introduction explains keys, errors, paging, ETags, idempotency, consistency, as-of reads and rate limits', () => {
+  for (const subject of ['Authorization', 'problem', 'Link', 'If-Match', 'Idempotency-Key', 'Consistency-Token', 'as_of', 'Retry-After'])
+    assert.ok(document.info.description.includes(subject), subject);
+  assert.is(document.info.license.name, 'MIT');
+});
 
 test('the status 429 is documented for every rate-limited route, and for no other route', () => {
   for (const { path, name, operation } of described) assert.is('429' in operation.responses, isLimited(path, operation), name);

@@ -37,6 +37,16 @@ test('openapi-typescript generates a schema from the document with its default s
   await openapiTypescript('--output', 'schema.ts');
 });
 
+test('the document passes all recommended rules of Redocly without a warning', async () => {
+  // openapi-typescript first validates the document with the rules of Redocly that a configuration file names.
+  writeFileSync(join(dir, 'redocly.yaml'), 'extends: [recommended]\n');
+  const { stderr } = await openapiTypescript('--redocly', 'redocly.yaml', '--output', 'validated.ts');
+  assert.equal(
+    stderr.split('\n').filter((line) => line.includes(' at #/')),
+    [],
+  );
+});
+
 test('a program that uses the generated schema with openapi-fetch compiles in strict mode', async () => {
   const options = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--allowImportingTsExtensions', '--types', 'node'];
   await run([join(modules, 'typescript/bin/tsc'), ...options, 'program.ts']);
