@@ -1,10 +1,10 @@
-import { AckPolicy, DeliverPolicy, type JsMsg, type NatsConnection, nanos } from 'nats';
+import { AckPolicy, DeliverPolicy, type JsMsg, type NatsConnection, nanos, type StoredMsg } from 'nats';
 import { z } from 'zod';
 import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
 import { timeOf } from '../../domain/runners/cloud-event.ts';
 import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
-import { isMissingMessage } from './jetstream-errors.ts';
+import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
 /**
  * If a reader has sent no request for this long, the server deletes the reader's consumer, because the reader has
@@ -29,7 +29,9 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
  */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
-const parsePayload = (message: JsMsg): AdvisoryPayload | null => {
+type StoredAdvisory = Pick<JsMsg | StoredMsg, 'seq' | 'string'>;
+
+const parsePayload = (message: StoredAdvisory): AdvisoryPayload | null => {
   try {
     return AdvisoryPayload.safeParse(JSON.parse(message.string())).data ?? null;
   } catch {
@@ -69,7 +71,7 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
  * Reads an advisory from a message and finds the agent that it concerns. Returns null if the advisory is of another
  * kind, or if the message that it is about no longer exists.
  */
-const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: JsMsg): Promise<ReceivedAdvisory | null> => {
+const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: StoredAdvisory): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
   // If the stream was created again after the advisory, the sequence in the advisory belongs to another message now.
@@ -82,7 +84,7 @@ const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, messa
   return { tenant, agent, advisory, receivedAt };
 };
 
-const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]): Promise<ReceivedAdvisory[]> => {
+const readAdvisories = async (nats: NatsConnection, messages: readonly StoredAdvisory[]): Promise<ReceivedAdvisory[]> => {
   const { streams } = await manager(nats);
   const { created } = await streams.info(STREAM);
   const advisories: ReceivedAdvisory[] = [];
@@ -94,6 +96,28 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly JsMsg[]):
   return advisories;
 };
 
+/**
+ * Adds the messages of the advisory stream from `first` to `last` that the server has sent but the client has not
+ * received: a message that arrives when a request for messages ends is lost, because this consumer acknowledges nothing.
+ */
+const withLost = async (
+  nats: NatsConnection,
+  received: readonly StoredAdvisory[],
+  first: number,
+  last: number,
+): Promise<StoredAdvisory[]> => {
+  if (received.length === last - first + 1) return [...received];
+  const { streams } = await manager(nats);
+  const { state } = await streams.info(ADVISORY_STREAM);
+  const known = new Set(received.map(({ seq }) => seq));
+  const messages: StoredAdvisory[] = [...received];
+  for (let seq = Math.max(first, state.first_seq); seq <= last; seq++) {
+    const lost = known.has(seq) ? null : await nullOnCode(streams.getMessage(ADVISORY_STREAM, { seq }), MESSAGE_NOT_FOUND);
+    if (lost) messages.push(lost);
+  }
+  return messages.sort((a, b) => a.seq - b.seq);
+};
+
 export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories: readonly ReceivedAdvisory[] };
 
 /**
@@ -102,7 +126,8 @@ export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories
  */
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
-  const { created: epoch } = await streams.info(ADVISORY_STREAM);
+  const { created: epoch, state } = await streams.info(ADVISORY_STREAM);
+  let nextSequence = state.first_seq;
   const { name } = await consumers.add(ADVISORY_STREAM, {
     ack_policy: AckPolicy.None,
     deliver_policy: DeliverPolicy.All,
@@ -122,15 +147,13 @@ export const openAdvisories = async (nats: NatsConnection) => {
      * this reader
      */
     next: async (ms: number): Promise<AdvisoryBatch | null> => {
-      const messages: JsMsg[] = [];
-      for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) messages.push(message);
-      const last = messages.at(-1);
-      if (!last) {
-        // After a restart, the server may have lost the consumer. `fetch` does not report that, but this request fails.
-        await consumers.info(ADVISORY_STREAM, name);
-        return null;
-      }
-      return { lastSequence: last.seq, advisories: await readAdvisories(nats, messages) };
+      const received: JsMsg[] = [];
+      for await (const message of await consumer.fetch({ max_messages: MAX_BATCH, expires: ms })) received.push(message);
+      // After a restart, the server may have lost the consumer. `fetch` does not report that, but `info` fails then.
+      const lastSequence = received.at(-1)?.seq ?? (await consumers.info(ADVISORY_STREAM, name)).delivered.stream_seq;
+      const messages = await withLost(nats, received, nextSequence, lastSequence);
+      nextSequence = Math.max(nextSequence, lastSequence + 1);
+      return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
     /** Deletes the messages of the advisory stream up to and including this sequence. */
     purge: (lastSequence: number): Promise<unknown> => streams.purge(ADVISORY_STREAM, { seq: lastSequence + 1 }),

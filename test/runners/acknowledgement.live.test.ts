@@ -8,6 +8,7 @@ import type { Recorded } from '../../domain/event.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
+import { type AdvisoryBatch, openAdvisories } from '../../infra/nats/advisories.ts';
 import { ADVISORY_STREAM, type ConsumerLimits, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
@@ -164,6 +165,27 @@ test(
     assert.equal([...new Set((await settledIn(log)).acknowledged)].sort(), ownDeliveries(300).sort());
     await relay.close();
     await recorder.close();
+  }),
+);
+
+test(
+  'an advisory that the server sent after a request for advisories had ended is read again',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    await publishDeliveries(nats, 12);
+    const reader = await openAdvisories(nats);
+    const [consumer] = await (await manager(nats)).consumers.list(ADVISORY_STREAM).next();
+    const loseNext = () =>
+      nats.request(`$JS.API.CONSUMER.MSG.NEXT.${ADVISORY_STREAM}.${consumer!.name}`, '1', { noMux: true, timeout: 2_000 });
+    const sequencesOf = (batch: AdvisoryBatch | null): number[] => batch?.advisories.map(({ advisory }) => advisory.sequence) ?? [];
+    await settle(nats, 2, 'ack');
+    await loseNext();
+    assert.equal(sequencesOf(await reader.next(1_000)), [1, 2]);
+    await settle(nats, 1, 'ack');
+    await loseNext();
+    assert.equal(sequencesOf(await reader.next(1_000)), [3]);
+    assert.is(await reader.next(1_000), null);
+    await reader.close();
   }),
 );
 
