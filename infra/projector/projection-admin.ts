@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ProjectionAdmin } from '../../api/operations/projection-admin.ts';
@@ -49,12 +50,26 @@ const requestedDecision = async (pool: pg.Pool, name: string): Promise<RebuildDe
   return requests.map(({ kind }) => kind).find((kind) => kind === 'promote' || kind === 'abort');
 };
 
+/** How long a decision waits for the projector to carry it out, in milliseconds. */
+const DECISION_TIMEOUT_MS = 2_000;
+const POLL_INTERVAL_MS = 25;
+
+/** Returns the rebuild once it has ended, or as it is after two seconds: the projector may be busy or down. */
+const endedRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Rebuild | null> => {
+  const deadline = performance.now() + DECISION_TIMEOUT_MS;
+  for (;;) {
+    const rebuild = await readRebuild(pool, name, id);
+    if (!rebuild || rebuild.state === 'promoted' || rebuild.state === 'aborted' || performance.now() >= deadline) return rebuild;
+    await sleep(POLL_INTERVAL_MS);
+  }
+};
+
 const decideRebuild = async (pool: pg.Pool, decision: RebuildDecision, name: string, id: string): Promise<Rebuild | null> => {
   const rebuild = await readRebuild(pool, name, id);
   if (!rebuild) return null;
   if (mustRequest(decision, { state: rebuild.state, requested: await requestedDecision(pool, name) }))
     await requestMaintenance(pool, decision, name);
-  return readRebuild(pool, name, id);
+  return endedRebuild(pool, name, id);
 };
 
 const retryParkedEvent = async (pool: pg.Pool, name: string, event_id: string): Promise<ParkedEvent | null> => {

@@ -92,12 +92,14 @@ export const statusOf = (
   const position = writer?.position() ?? null;
   const isBehind = end && position && comparePositions(end.position, position) > 0 && processor && !processor.isCaughtUp();
   const lastEventAt = writer?.lastEventAt();
+  // The end of the log was read a moment ago: the projection may be further by now.
+  const head = end && position && comparePositions(position, end.position) > 0 ? position : (end?.position ?? null);
   return {
     name,
     version,
     state: state !== 'reading' ? state : processor && processor === processors.live() ? 'live' : 'catching_up',
     position: position && tokenOf(position),
-    head: end && tokenOf(end.position),
+    head: head && tokenOf(head),
     lag_events: processor ? estimateLag(processor, end) : 0,
     lag_seconds: isBehind && lastEventAt ? Math.max(0, (Date.now() - Date.parse(lastEventAt)) / 1_000) : 0,
     rate: processor?.eventsPerSecond() ?? 0,
