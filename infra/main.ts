@@ -49,17 +49,14 @@ const main = defineCommand({
       },
     }),
     runner: defineCommand({
-      meta: {
-        name: 'runner',
-        description:
-          'Run a command for each delivery to an agent, at least once. The command gets ANNALS_EVENT_ID, ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ' +
-          'ANNALS_AGENT and ANNALS_ATTEMPT in its environment. It may run again for an event, and recognises that by ANNALS_EVENT_ID',
-      },
+      meta: { name: 'runner', description: 'Run a command for each delivery to an agent, at least once' },
       args: {
         agent: { type: 'string', description: 'Slug of the agent', required: true },
         exec: {
           type: 'string',
-          description: 'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery',
+          description:
+            'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery. Its environment has ' +
+            'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT and ANNALS_ATTEMPT',
           required: true,
         },
         concurrency: { type: 'string', description: 'How many commands may run at the same time', default: '1' },

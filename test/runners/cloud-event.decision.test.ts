@@ -62,7 +62,20 @@ test('the example of each message in the AsyncAPI document matches its schemas a
 
 test('the AsyncAPI document names the server, its credentials, and what a runner must do with messages', () => {
   assert.equal(document.servers.broker.security, [{ $ref: '#/components/securitySchemes/credential' }]);
-  for (const word of ['inbox_prefix', 'renew_at', 'Bind', '+ACK', '-NAK', '+TERM', '+WPI', '10 attempts', '30 s', '1000 messages'])
+  for (const word of [
+    'inbox_prefix',
+    'renew_at',
+    'Bind',
+    '+ACK',
+    '-NAK',
+    '+TERM',
+    '+WPI',
+    '10 attempts',
+    '30 s',
+    'ANNALS_EVENT_ID',
+    'ANNALS_ATTEMPT',
+    '1000 messages',
+  ])
     assert.ok(document.info.description.includes(word), word);
 });
 
