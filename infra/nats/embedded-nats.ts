@@ -6,6 +6,9 @@ import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { natsBinary } from './server-binary.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
+/** `report` receives lines for the operator. */
+type NatsOptions = { dir: string; port: number; report?: (line: string) => void };
+
 export type NatsProcess = ManagedProcess & { readonly url: string; readonly accountSeed: string };
 
 const STOP_TIMEOUT_MS = 5_000;
@@ -15,10 +18,10 @@ const STOP_TIMEOUT_MS = 5_000;
  * command-line tools can connect with the file `annals.creds`.
  * @throws if there is no nats-server and none can be downloaded
  */
-export const natsProcess = async ({ dir, port }: { dir: string; port: number }): Promise<NatsProcess> => {
+export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<NatsProcess> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const [command] = await Promise.all([
-    natsBinary(dir),
+    natsBinary(dir, report),
     runHelper(process.execPath, [join(import.meta.dirname, 'write-server-config.ts'), dir, String(port)]),
   ]);
   const { account } = readJson<ServerSeeds>(join(dir, 'keys.json'))!;

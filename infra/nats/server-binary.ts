@@ -51,8 +51,15 @@ const downloadTo = async (download: (dir: string) => Promise<void>, cacheDir: st
 };
 
 const NOT_FOUND =
-  `nats-server ${MIN_SAFE_VERSION} or later was not found and could not be downloaded. Install it (macOS: brew install nats-server; ` +
-  'Debian 13: apt-get download nats-server; others: the binary from nats.io on the PATH), or set NATS_URL to use a server of your own';
+  `nats-server ${MIN_SAFE_VERSION} or later was not found, and apt could not download it from its configured sources. Install it (macOS: ` +
+  'brew install nats-server; Debian 13, Ubuntu 25.04 or later: apt-get install nats-server; others: the binary from ' +
+  'https://github.com/nats-io/nats-server/releases on the PATH), or set NATS_URL to use a server of your own';
+
+/** Says which installed servers are too old to be used. */
+const reportOldServers = (report: (line: string) => void): void => {
+  for (const binary of installedBinaries().filter((file) => existsSync(file)))
+    report(`${binary} is older than ${MIN_SAFE_VERSION} and not used; apt downloads a later nats-server into the cache of this checkout`);
+};
 
 /**
  * Returns the path of a usable nats-server: one cached by an earlier start, an installed one, or a new download. Needs
@@ -60,12 +67,13 @@ const NOT_FOUND =
  * `ownDir`.
  * @throws if none can be found or downloaded
  */
-export const natsBinary = async (ownDir: string): Promise<string> => {
+export const natsBinary = async (ownDir: string, report: (line: string) => void = () => {}): Promise<string> => {
   const caches = [packageCache, ownDir];
   // A cached server needs no check, because its version was checked before it was cached.
   const alreadyCached = caches.map((dir) => join(dir, 'nats-server')).find((file) => existsSync(file));
   const found = alreadyCached ?? (await firstUsable(installedBinaries()));
   if (found) return found;
+  reportOldServers(report);
   if (process.platform !== 'linux') throw new Error(NOT_FOUND);
   const cacheDir = caches.find(isWritable);
   if (!cacheDir) throw new Error(NOT_FOUND);

@@ -1,17 +1,18 @@
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runHelper } from '../supervision/helper-programs.ts';
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
-const ARCHIVE = 'http://deb.debian.org/debian';
+const APT_HELPER = '/usr/lib/apt/apt-helper';
 const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
+/** The suites that tell an archive of Debian from those of other projects, in apt's list of sources. */
+const DEBIAN_RELEASE = /^'(\S+)\/dists\/(?:bullseye|bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)\/InRelease'/gm;
 
 /**
  * Debian packages of nats-server with their SHA-256, by architecture. They are tried first, because they are one small
- * download and need no apt. When Debian rebuilds the package, it deletes the old file. From then on, this download
- * fails and the other sources are used.
+ * download. When Debian rebuilds the package, it deletes the old file. From then on, this download fails and the other
+ * sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
   x64: { file: 'nats-server_2.10.27-1+b2_amd64.deb', sha256: '6d913ac987b78734c08537c2adeb1526cf735f216173a9170d94b185fcfe6f8a' },
@@ -21,46 +22,73 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 /** Downloads a Debian package of nats-server into a directory. @throws if the download fails */
 type Download = (dir: string) => Promise<void>;
 
-const downloadPinned: Download = async (dir) => {
-  const pinned = PINNED[process.arch];
-  if (!pinned) throw new Error(`no pinned nats-server package for ${process.arch}`);
-  const response = await fetch(`${ARCHIVE}/pool/main/n/nats-server/${pinned.file}`, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
-  const bytes = Buffer.from(await response.arrayBuffer());
-  if (createHash('sha256').update(bytes).digest('hex') !== pinned.sha256)
-    throw new Error('the package has another digest than the pinned one');
-  writeFileSync(join(dir, pinned.file), bytes);
-};
-
-/**
- * Downloads the package with apt, which uses package lists and a cache in `dir`. This needs no root permissions and
- * changes nothing on the system.
- */
-const downloadWithApt = async (dir: string, options: readonly string[]): Promise<void> => {
-  const lists = join(dir, 'lists');
+/** Options with which apt keeps package lists and cache in `dir`. So it needs no root permissions and changes nothing on the system. */
+const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
-  const ownOptions = [
-    `Dir::State::lists=${lists}`,
+  const options = [
+    `Dir::State::lists=${join(dir, 'lists')}`,
     `Dir::Cache=${join(dir, 'cache')}`,
     'Debug::NoLocking=1',
     'Acquire::Languages=none',
     'APT::Sandbox::User=root',
   ];
-  const flags = [...ownOptions, ...options].flatMap((option) => ['-o', option]);
+  return options.flatMap((option) => ['-o', option]);
+};
+
+/**
+ * The URLs of the Debian archives (mirrors) that this machine's apt is configured to use. They are read without network
+ * access. @throws if there is no apt
+ */
+const debianArchives = async (dir: string): Promise<string[]> => {
+  const uris = await runHelper('apt-get', [...ownDirectories(dir), '--print-uris', 'update'], { timeout: APT_TIMEOUT_MS });
+  return [...new Set([...uris.matchAll(DEBIAN_RELEASE)].map(([, archive]) => archive!))];
+};
+
+/** Runs `download` with each configured archive until one works. @throws the last failure */
+const fromEachArchive =
+  (download: (dir: string, archive: string) => Promise<void>): Download =>
+  async (dir) => {
+    let failure = new Error('apt is not configured to use an archive of Debian');
+    for (const archive of await debianArchives(dir)) {
+      try {
+        return await download(dir, archive);
+      } catch (error) {
+        failure = error as Error;
+      }
+    }
+    throw failure;
+  };
+
+/** Downloads the pinned package with apt's own program, which uses apt's proxy and checks the digest. */
+const downloadPinned = fromEachArchive(async (dir, archive) => {
+  const pinned = PINNED[process.arch];
+  if (!pinned) throw new Error(`no pinned nats-server package for ${process.arch}`);
+  const url = `${archive}/pool/main/n/nats-server/${pinned.file}`;
+  const options = { timeout: DOWNLOAD_TIMEOUT_MS };
+  await runHelper(
+    APT_HELPER,
+    ['-o', 'APT::Sandbox::User=root', 'download-file', url, join(dir, pinned.file), `SHA256:${pinned.sha256}`],
+    options,
+  );
+});
+
+const downloadWithApt = async (dir: string, options: readonly string[]): Promise<void> => {
+  const flags = [...ownDirectories(dir), ...options.flatMap((option) => ['-o', option])];
   for (const command of [['update'], ['download', 'nats-server']])
     await runHelper('apt-get', [...flags, ...command], { cwd: dir, timeout: APT_TIMEOUT_MS });
 };
 
-/** Downloads from Debian's stable archive. apt checks the archive's signature. */
-const downloadFromDebian: Download = async (dir) => {
+/** Downloads from Debian 13, also if this machine runs an older Debian. apt checks the archive's signature. */
+const downloadFromDebian = fromEachArchive(async (dir, archive) => {
   if (!existsSync(KEYRING)) throw new Error(`the keyring of Debian is missing: ${KEYRING}`);
   const source = join(dir, 'source.list');
-  writeFileSync(source, `deb [signed-by=${KEYRING}] ${ARCHIVE} trixie main\n`);
+  writeFileSync(source, `deb [signed-by=${KEYRING}] ${archive} trixie main\n`);
   await downloadWithApt(dir, [`Dir::Etc::sourcelist=${source}`, 'Dir::Etc::sourceparts=/dev/null']);
-};
+});
 
 const downloadFromSystemSources: Download = (dir) => downloadWithApt(dir, []);
 
-/** The sources of the package, in the order in which they are tried. */
+/** The sources of the package, in the order in which they are tried. All of them are those that apt is configured to use. */
 export const downloads: readonly Download[] = [downloadPinned, downloadFromDebian, downloadFromSystemSources];
 
 const packageIn = (dir: string): string => {

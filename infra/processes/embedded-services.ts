@@ -46,6 +46,8 @@ export type StartServicesOptions = {
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
   /** Receives a promise for each service that is being started, so that `close` can wait for it. */
+  /** Receives lines for the operator. */
+  readonly report: (line: string) => void;
   readonly onStarting: (starting: Promise<unknown>) => void;
 };
 
@@ -53,7 +55,13 @@ export type StartServicesOptions = {
  * Starts each service that has no configured URL. Resolves when the URLs of all services are known, which may be before
  * the services are up. So the processes that use the services can start at the same time as the services.
  */
-export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting }: StartServicesOptions): Promise<EmbeddedServices> => {
+export const startEmbeddedServices = async ({
+  config,
+  lastPorts,
+  run,
+  onStarting,
+  report,
+}: StartServicesOptions): Promise<EmbeddedServices> => {
   const ports: ServicePorts = {};
 
   const startOne = async <P extends ManagedProcess>(
@@ -79,7 +87,7 @@ export const startEmbeddedServices = async ({ config, lastPorts, run, onStarting
   const services = await Promise.all([
     start('store', config.eventstoreUrl, (dir, port) => storeProcess({ dir, port })),
     start('postgres', config.databaseUrl, (dir, port) => postgres({ dir, port })),
-    start('nats', config.natsUrl, (dir, port) => natsProcess({ dir, port })),
+    start('nats', config.natsUrl, (dir, port) => natsProcess({ dir, port, report })),
   ]);
   const [store, database, broker] = services;
   if (store && !store.spec.isUrlKnown()) await store.ready;

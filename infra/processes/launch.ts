@@ -119,6 +119,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
     config,
     lastPorts: readJson<{ ports?: ServicePorts }>(stateFile)?.ports ?? {},
     run: (spec) => run(launching, spec),
+    report: dirs.report,
     onStarting: (starting) => preparing.push(starting),
   });
   writeFileSync(stateFile, JSON.stringify({ ports }), { mode: 0o600 });

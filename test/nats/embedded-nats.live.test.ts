@@ -1,5 +1,8 @@
 // limit: 300 s for this file (test/run.ts)
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, credsAuthenticator, Events, jwtAuthenticator, type NatsConnection } from 'nats';
 import { fromSeed } from 'nkeys.js';
@@ -8,6 +11,7 @@ import { equal, is, match, ok } from 'uvu/assert';
 import { connectNats } from '../../infra/nats/connect.ts';
 import { createUserCredentials, type UserCredentials, userJwt } from '../../infra/nats/jwt.ts';
 import { natsBinary } from '../../infra/nats/server-binary.ts';
+import { downloads } from '../../infra/nats/server-package.ts';
 import { isUnsafeVersion } from '../../infra/nats/server-version.ts';
 import { startTimeOf } from '../../infra/supervision/os-process.ts';
 import { eventually, type Program, pidsWith, root, startProgram, startWithFullDisk, withTempDirectory } from '../fixtures/child-process.ts';
@@ -184,5 +188,56 @@ test('a user JWT states the requested claims in the format of NATS', () => {
   );
   ok(key.verify(new TextEncoder().encode(`${header}.${body}`), Buffer.from(signature!, 'base64url')));
 });
+
+const hasApt = existsSync('/usr/lib/apt/apt-helper');
+if (!hasApt) console.log('skipped, because this machine has no apt: the download of nats-server');
+const withApt = hasApt ? test : test.skip;
+
+withApt('nats-server is downloaded from the mirror and through the proxy that apt is configured to use', () =>
+  withTempDirectory(async (dir) => {
+    const requested: string[] = [];
+    const mirror = createServer((request, response) => {
+      requested.push(request.url!);
+      response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    await once(mirror, 'listening');
+    const address = `http://127.0.0.1:${(mirror.address() as AddressInfo).port}`;
+    const configureApt = (uri: string, proxy: string): void => {
+      writeFileSync(join(dir, 'sources.list'), `deb ${uri} bookworm main\n`);
+      const sources = `Dir::Etc::sourcelist "${dir}/sources.list"; Dir::Etc::sourceparts "/dev/null";`;
+      writeFileSync(join(dir, 'apt.conf'), `${sources} Acquire::http::Proxy "${proxy}"; Acquire::Retries "0";`);
+    };
+    process.env.APT_CONFIG = join(dir, 'apt.conf');
+    try {
+      for (const { uri, proxy, prefix } of [
+        { uri: `${address}/mirror`, proxy: 'DIRECT', prefix: '/mirror' },
+        { uri: 'http://mirror.invalid/debian', proxy: address, prefix: 'http://mirror.invalid/debian' },
+      ]) {
+        configureApt(uri, proxy);
+        requested.length = 0;
+        for (const [index, download] of downloads.entries()) {
+          const target = join(dir, `${prefix.length}-${index}`);
+          mkdirSync(target);
+          await download(target).then(
+            () => ok(false, 'the mirror has no package'),
+            () => {},
+          );
+        }
+        equal(
+          requested.filter((url) => !url.startsWith(prefix)),
+          [],
+        );
+        for (const path of ['/pool/main/n/nats-server/', '/dists/trixie/InRelease', '/dists/bookworm/InRelease'])
+          ok(
+            requested.some((url) => url.startsWith(prefix + path)),
+            `${path} in ${requested}`,
+          );
+      }
+    } finally {
+      delete process.env.APT_CONFIG;
+      mirror.close();
+    }
+  }),
+);
 
 test.run();
