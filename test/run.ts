@@ -4,7 +4,9 @@ import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
-import { createTemplate, dropDatabases, RUN, type Running, type Services, startServices } from './fixtures/test-services.ts';
+import type { Services } from './fixtures/given-services.ts';
+import { type Running, startServices } from './fixtures/start-services.ts';
+import { dropDatabases, RUN } from './fixtures/test-services.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
@@ -138,7 +140,8 @@ const stop = async ({ services, supervised, dir }: Running): Promise<void> => {
 const main = async (parts: readonly string[]): Promise<number> => {
   const files = matchingFiles(parts);
   if (files.length === 0) throw new Error(`no file test/**/*.test.ts has ${parts.join(' or ')} in its name`);
-  const running = await startServices();
+  // The definitions of the projections take time to load. That is done while the services start.
+  const [running, { createTemplate }] = await Promise.all([startServices(), import('./fixtures/template-database.ts')]);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       for (const child of activeFiles) child.kill('SIGTERM');

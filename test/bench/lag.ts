@@ -5,8 +5,8 @@ import { tokenOf } from '../../domain/event.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
+import { startServices } from '../fixtures/start-services.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
-import { startServices } from '../fixtures/test-services.ts';
 
 /** The milliseconds from the acknowledgement of an append until the read model includes the event. */
 export type LagFigures = {

@@ -7,8 +7,8 @@ import type { Log, NewEvent } from '../../infra/eventstore/event-log.ts';
 import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
 import { startProjections } from '../../infra/projector/projector.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
+import { startServices } from '../fixtures/start-services.ts';
 import { eventId, ideasOf } from '../fixtures/test-projection.ts';
-import { startServices } from '../fixtures/test-services.ts';
 
 export type RebuildFigures = {
   readonly events: number;

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { tokenOf } from '../../domain/event.ts';
+import { projections } from '../../projections/registry.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+import type { TestPlatform } from '../fixtures/users.ts';
+
+const createAgent = (p: TestPlatform, slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });
+const slugsOf = async (p: TestPlatform): Promise<string[]> =>
+  ((await p.send('GET', `${p.tenant}/agents?sort=slug`)).body as { slug: string }[]).map(({ slug }) => slug);
+
+test('when a request is answered, every projection is at the end of the log, and lists show what the request has created', async () => {
+  const p = await createTestPlatform();
+  for (const slug of ['a', 'b', 'c']) {
+    assert.is((await createAgent(p, slug)).status, 201);
+    const end = tokenOf(p.log.events.at(-1)!.position);
+    for (const { name } of projections) assert.is(p.reads.position(name), end, name);
+  }
+  assert.equal(await slugsOf(p), ['a', 'b', 'c']);
+  await Promise.all(['d', 'e', 'f', 'g'].map((slug) => createAgent(p, slug)));
+  assert.equal(await slugsOf(p), ['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+  await p.close();
+});
+
+test("platforms that run at the same time, or one after the other, do not see each other's rows", async () => {
+  const [one, two] = [await createTestPlatform(), await createTestPlatform()];
+  await createAgent(one, 'one');
+  await createAgent(two, 'two');
+  assert.equal([await slugsOf(one), await slugsOf(two)], [['one'], ['two']]);
+  for (const p of [one, two]) await p.close();
+  const next = await createTestPlatform();
+  const tenants = (await next.send('GET', '/admin/tenants')).body as { id: string }[];
+  assert.equal([await slugsOf(next), tenants.map(({ id }) => id)], [[], [next.tenant_id]]);
+  await next.close();
+});
+
+test('events that a test holds back reach the read models only when it releases them', async () => {
+  const p = await createTestPlatform();
+  const held = Promise.withResolvers<void>();
+  p.projectionDelay.until = held.promise;
+  const before = p.reads.position('agents');
+  assert.is((await createAgent(p, 'late')).status, 201);
+  await sleep(50);
+  assert.is(p.reads.position('agents'), before);
+  p.projectionDelay.until = undefined;
+  held.resolve();
+  await p.waitForProjections();
+  assert.equal(await slugsOf(p), ['late']);
+  await p.close();
+});
+
+test('an append after the platform was closed fails instead of waiting for ever', async () => {
+  const p = await createTestPlatform();
+  await p.close();
+  assert.is((await createAgent(p, 'closed')).status, 500);
+});
+
+test.run();
