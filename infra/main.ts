@@ -2,7 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
-import { countOf, JSON_OPTION, rejectUnknownArguments } from './cli/arguments.ts';
+import { countOf, isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
@@ -129,11 +129,15 @@ const main = defineCommand({
       },
     }),
     demo: defineCommand({
-      meta: { name: 'demo', description: 'Start a platform and send it real webhook deliveries' },
+      meta: { name: 'demo', description: 'Start a platform of its own and send it real webhook deliveries' },
+      args: {
+        on: { type: 'string', description: 'URL of a running platform to use instead, with ANNALS_KEY; what the demo creates is deleted' },
+      },
       setup: rejectUnknownArguments,
-      run: async () => {
+      run: async ({ args: { on } }) => {
+        if (on !== undefined && !isWebUrl(on)) throw usageError('--on must be a URL that begins with http:// or https://');
         const { demo } = await import('./cli/demo/demo.ts');
-        await finish(await demo(await readConfig()));
+        await finish(await demo(await readConfig(...(on === undefined ? [] : (['annalsKey'] as const))), on));
       },
     }),
   },

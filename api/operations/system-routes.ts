@@ -1,9 +1,11 @@
 import type { Context, Hono } from 'hono';
-import { Refusal } from '../../domain/refusal.ts';
+import { accepts } from 'hono/accepts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
+import { LANDING_PAGE, LANDING_POLICY } from './landing-page.ts';
 import { explainProblem } from './problem-page.ts';
 
 /**
@@ -89,6 +91,18 @@ const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
  * tenant.
  */
 const routes = [
+  systemRoute({
+    path: '/',
+    operationId: 'readLandingPage',
+    summary: 'A web page that says what to do next, for browsers; other clients get 404',
+    responses: { 200: content('text/html') },
+    problems: [404],
+    handler: () => (c) => {
+      const supports = ['application/json', 'text/html'];
+      if (accepts(c, { header: 'Accept', supports, default: 'application/json' }) !== 'text/html') throw notFound();
+      return c.body(LANDING_PAGE, 200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': LANDING_POLICY });
+    },
+  }),
   systemRoute({
     path: '/livez',
     operationId: 'isLive',

@@ -48,3 +48,6 @@ export const countOf = (value: string): number => {
   if (!/^[1-9]\d{0,2}$/.test(value)) throw usageError('--concurrency must be a number from 1 to 999');
   return Number(value);
 };
+
+/** Whether a text is an http or https URL. */
+export const isWebUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);

@@ -2,14 +2,18 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
+import { type Config, variableNames } from '../../config.ts';
 import { launch } from '../../processes/launch.ts';
 import { freePort } from '../../supervision/ports.ts';
 
-/** The platform that the demo uses, and the demo's temporary directory. */
+/**
+ * The platform that the demo uses, and the demo's temporary directory. `isOwn`: the demo has started it, and removes it
+ * at the end.
+ */
 export type DemoPlatform = {
   readonly url: string;
   readonly key: string;
+  readonly isOwn: boolean;
   /** The tenant that the demo uses. If it is null, the demo uses the first tenant that the key can see. */
   readonly tenant: string | null;
   readonly dir: string;
@@ -32,6 +36,9 @@ const temporaryDir = (): string => {
 const startPlatform = async (config: Config, dir: string, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
   const port = await freePort();
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, natsUrl: undefined, natsAccountSeed: undefined };
+  // The processes of the platform read the environment. Without these variables, they use nothing of another platform,
+  // such as its master key.
+  for (const name of variableNames) delete process.env[name];
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };
   const running = launch(own, { report });
   const interrupted = new Promise<never>((_, reject) =>
@@ -40,9 +47,9 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   interrupted.catch(() => {});
   try {
     const { url, firstKey } = await Promise.race([running.ready, interrupted]);
-    const key = config.annalsAdminKey ?? firstKey()?.key;
+    const key = firstKey()?.key;
     if (!key) throw new Error('the platform started, but reported no API key');
-    return { url, key, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
+    return { url, key, isOwn: true, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
     // If a database is still being created, wait for it. Otherwise it would write files after the directory has been
@@ -56,15 +63,18 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   }
 };
 
+/** How the demo finds its platform. `on` is the URL of a running platform; without it, the demo starts one. */
+export type DemoOptions = { readonly on: string | undefined; readonly report: (line: string) => void; readonly stopped: AbortSignal };
+
 /**
- * Returns the platform that ANNALS_URL and ANNALS_KEY name. Without these variables, starts a platform in a temporary
- * directory. `close` removes that directory.
+ * Returns the running platform at the URL `on`, which ANNALS_KEY opens. Without `on`, starts a platform in a temporary
+ * directory, whatever platform the environment names. `close` removes that directory.
  */
-export const openDemoPlatform = async (config: Config, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
+export const openDemoPlatform = async (config: Config, { on, report, stopped }: DemoOptions): Promise<DemoPlatform> => {
   const dir = temporaryDir();
   const remove = (): void => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
-  const { annalsUrl, annalsKey } = config;
-  if (annalsUrl && annalsKey) return { url: annalsUrl.replace(/\/+$/, ''), key: annalsKey, tenant: null, dir, close: async () => remove() };
+  if (on !== undefined)
+    return { url: on.replace(/\/+$/, ''), key: config.annalsKey!, isOwn: false, tenant: null, dir, close: async () => remove() };
   try {
     const platform = await startPlatform(config, dir, report, stopped);
     return { ...platform, close: () => platform.close().finally(remove) };

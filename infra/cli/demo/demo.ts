@@ -26,17 +26,23 @@ const tenantOf = async (api: Client): Promise<string> => {
   return tenant.id;
 };
 
-/** Creates, over REST, an agent, a webhook integration for it, and an API key for its runner. */
-const createSetup = async (api: Client, knownTenant: string | null): Promise<Setup> => {
-  const tenant = knownTenant ?? (await tenantOf(api));
+/**
+ * Creates, over REST, an agent, a webhook integration for it, and an API key for its runner. Adds the path of each to
+ * `created` at once, so that it can be deleted even if the next step fails.
+ */
+const createSetup = async (api: Client, tenant: string, created: string[]): Promise<Setup> => {
   const slug = `demo-${randomUUID().slice(0, 8)}`;
   const agent = await api.post<{ id: string }>(`/tenant/${tenant}/agents`, { name: 'Demo', slug });
+  created.push(`/tenant/${tenant}/agents/${agent.id}`);
   const integration = await api.post<{ id: string; secret: string }>(`/tenant/${tenant}/webhook-integrations`, {
     provider: 'github',
     agent_id: agent.id,
     label: `Demo ${slug}`,
   });
-  const { key } = await api.post<{ key: string }>(`/tenant/${tenant}/agents/${agent.id}/runner-keys`, { name: 'Demo runner' });
+  created.push(`/tenant/${tenant}/webhook-integrations/${integration.id}`);
+  const runnerKeys = `/tenant/${tenant}/agents/${agent.id}/runner-keys`;
+  const { key, id } = await api.post<{ key: string; id: string }>(runnerKeys, { name: 'Demo runner' });
+  created.push(`${runnerKeys}/${id}`);
   return { tenant, slug, agent: agent.id, integration: integration.id, secret: integration.secret, runnerKey: key };
 };
 
@@ -132,9 +138,15 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
   return agree ? 0 : 1;
 };
 
-const runDemo = async (platform: DemoPlatform, runners: ChildProcess[]): Promise<number> => {
+/** What the demo has to undo at its end: its runner, and the paths of the resources that it has created. */
+type Traces = { readonly runners: ChildProcess[]; readonly created: string[] };
+
+const runDemo = async (platform: DemoPlatform, { runners, created }: Traces): Promise<number> => {
   const api = client(platform.url, platform.key);
-  const setup = await createSetup(api, platform.tenant);
+  const tenant = platform.tenant ?? (await tenantOf(api));
+  const afterwards = platform.isOwn ? '' : `, tenant ${tenant}; the agent and the integration that it creates there are deleted at the end`;
+  printError(`the demo uses ${platform.isOwn ? 'a platform of its own, ' : ''}${platform.url}${afterwards}`);
+  const setup = await createSetup(api, tenant, created);
   runners.push(startRunner(platform, setup));
   const deliveries = exampleDeliveries();
   const hook = `${platform.url}/hooks/inbound/${setup.integration}`;
@@ -143,26 +155,36 @@ const runDemo = async (platform: DemoPlatform, runners: ChildProcess[]): Promise
   return report(deliveries.length, sent, await observe(api, platform, setup, deliveries));
 };
 
+/** Stops the runner. Deletes what the demo has created, the last first, unless the whole platform is removed anyway. */
+const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, created }: Traces): Promise<void> => {
+  await Promise.all(runners.map(stopRunner));
+  if (isOwn) return;
+  const { remove } = client(url, key);
+  for (const path of created.reverse())
+    await remove(path).catch((error: Error) => printError(`not deleted, delete it yourself: ${path} (${error.message})`));
+};
+
 /**
- * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree.
+ * Posts deliveries like a provider, lets a runner run a command for each, and checks that all counts agree. Uses a new
+ * platform, or the running one at the URL `on`.
  * @returns the exit code
  */
-export const demo = async (config: Config): Promise<number> => {
+export const demo = async (config: Config, on: string | undefined): Promise<number> => {
   const stop = new AbortController();
   const interrupted = new Promise<number>((resolve) =>
     stop.signal.addEventListener('abort', () => resolve(EXIT_INTERRUPTED), { once: true }),
   );
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
-  const runners: ChildProcess[] = [];
+  const traces: Traces = { runners: [], created: [] };
   let platform: DemoPlatform | undefined;
   try {
-    platform = await openDemoPlatform(config, printError, stop.signal);
-    return await Promise.race([runDemo(platform, runners), interrupted]);
+    platform = await openDemoPlatform(config, { on, report: printError, stopped: stop.signal });
+    return await Promise.race([runDemo(platform, traces), interrupted]);
   } catch (error) {
     if (stop.signal.aborted) return EXIT_INTERRUPTED;
     throw error;
   } finally {
-    await Promise.all(runners.map(stopRunner));
+    if (platform) await removeTraces(platform, traces);
     await platform?.close();
   }
 };

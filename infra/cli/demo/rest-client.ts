@@ -25,6 +25,7 @@ export const client = (url: string, key: string) => {
   };
   return {
     post: async <T>(path: string, body: object): Promise<T> => (await (await call('POST', path, body)).json()) as T,
+    remove: async (path: string): Promise<void> => void (await call('DELETE', path)),
     get: async <T>(path: string): Promise<T> => (await (await call('GET', path)).json()) as T,
     /** Returns all items of a list, which it reads page by page. */
     all: async <T>(path: string): Promise<T[]> => {

@@ -1,0 +1,66 @@
+// limit: 300
+import { existsSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { test } from 'uvu';
+import { equal, is, match, not } from 'uvu/assert';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+
+const demo = async (env: NodeJS.ProcessEnv, ...words: string[]): Promise<{ code: unknown; output: string }> => {
+  const running = startProgram(process.execPath, [mainFile, 'demo', ...words], { env: { ...unconfiguredEnvironment(), ...env } });
+  return { code: await running.ended, output: running.output() };
+};
+
+const superAdminKey = async ({ data }: Platform): Promise<string> => {
+  const running = startProgram(process.execPath, [mainFile, 'keys', 'create', '--super-admin'], {
+    env: { ...unconfiguredEnvironment(), ANNALS_DATA: data },
+  });
+  is(await running.ended, 0, running.output());
+  return /ann_\w+/.exec(running.output())![0];
+};
+
+/** The names of the agents and integrations in the first tenant. */
+const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> => {
+  const get = async (path: string) =>
+    (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as {
+      id: string;
+      slug?: string;
+      label?: string;
+    }[];
+  const [tenant] = await get('/admin/tenants');
+  const lists = await Promise.all([get(`/tenant/${tenant!.id}/agents`), get(`/tenant/${tenant!.id}/webhook-integrations`)]);
+  return lists.flat().map(({ slug, label }) => slug ?? label);
+};
+
+const demoDirectories = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-demo-'));
+
+test('the demo starts a platform of its own although ANNALS_URL and ANNALS_KEY name another one, and with --on it deletes what it creates', () =>
+  withPlatform(async (platform) => {
+    const key = await superAdminKey(platform);
+    const before = [await resourcesOf(platform, key), demoDirectories()];
+    const env = { ANNALS_URL: platform.url, ANNALS_KEY: key, ANNALS_DATA: platform.data, MASTER_KEY_FILE: '/nonexistent/master.key' };
+    const alone = await demo(env);
+    is(alone.code, 0, alone.output);
+    match(alone.output, /^annals: the demo uses a platform of its own, http:/);
+    match(alone.output, 'The numbers agree');
+    not.match(alone.output, platform.url);
+    equal([await resourcesOf(platform, key), demoDirectories()], before);
+
+    const there = await demo({ ANNALS_KEY: key }, '--on', platform.url);
+    is(there.code, 0, there.output);
+    match(there.output.split('\n')[0]!, `annals: the demo uses ${platform.url}, tenant c`);
+    match(there.output, 'The numbers agree');
+    equal([await resourcesOf(platform, key), demoDirectories()], before);
+    is(existsSync('/nonexistent'), false);
+  }));
+
+test('annals demo --on names what is wrong with its arguments', async () => {
+  const { code, output } = await demo({}, '--on', 'localhost:4100');
+  is(code, 2);
+  match(output, '--on must be a URL');
+  const without = await demo({}, '--on', 'http://127.0.0.1:9');
+  is(without.code, 1);
+  match(without.output, 'ANNALS_KEY must be set');
+});
+
+test.run();

@@ -1,0 +1,47 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createApp } from '../../api/http/app.ts';
+import type { Runtime } from '../../api/http/runtime.ts';
+import { mountSystemRoutes, type SystemDeps } from '../../api/operations/system-routes.ts';
+import { Refusal } from '../../domain/refusal.ts';
+
+/** What Firefox and Chrome send when the user opens a URL. */
+const BROWSERS = [
+  'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+];
+
+// The page needs neither the operations nor their runtime.
+const app = createApp({
+  operations: {},
+  runtime: {} as Runtime,
+  mountPlain: (hono) => mountSystemRoutes(hono, {} as SystemDeps),
+  requestId: () => 'request',
+  toRefusal: () => new Refusal('internal', 'failed'),
+});
+const open = (accept?: string, path = '/') => app.request(path, { headers: accept === undefined ? {} : { accept } });
+
+test('a browser that opens the URL of the service gets a page with the next steps', async () => {
+  for (const accept of BROWSERS) {
+    const page = await open(accept);
+    assert.is(page.status, 200);
+    assert.match(page.headers.get('content-type')!, 'text/html');
+    assert.match(page.headers.get('content-security-policy')!, "default-src 'none'");
+    const html = await page.text();
+    const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!);
+    assert.ok(links.includes('/docs'), links.join(' '));
+    for (const path of links) assert.is(app.router.match('GET', path)[0].length > 2, true, path);
+  }
+});
+
+test('every other client still gets the problem document for an unknown path there', async () => {
+  for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+    const answer = await open(accept);
+    assert.is(answer.status, 404, accept);
+    assert.is(answer.headers.get('content-type'), 'application/problem+json', accept);
+    assert.is(((await answer.json()) as { code: string }).code, 'not_found');
+  }
+  assert.is((await open(BROWSERS[0], '/nowhere')).status, 404);
+});
+
+test.run();
