@@ -1,7 +1,6 @@
 import { invalid } from '../domain/refusal.ts';
 import { columnValue } from './column-values.ts';
-import type { PageQuery } from './read-model.ts';
-import type { ColumnType } from './table.ts';
+import type { ColumnType, Table } from './table.ts';
 
 export type SortValue = string | number | boolean | null;
 /**
@@ -10,7 +9,8 @@ export type SortValue = string | number | boolean | null;
  */
 export type CursorKey = readonly [value: SortValue, id: string];
 
-export const columnType = ({ table }: PageQuery['from'], name: string): ColumnType => {
+/** Returns the type of a column or counter. @throws Error if the table has no such column */
+export const columnType = (table: Table, name: string): ColumnType => {
   const type = table.columns[name] ?? (table.counters?.includes(name) ? 'bigint' : undefined);
   if (!type) throw new Error(`table ${table.name} has no column ${name}`);
   return type;
@@ -40,14 +40,11 @@ const isValueOf = (type: ColumnType, value: unknown): boolean => {
  * Decodes a cursor; returns null if there is none. `type` is the type of the values by which the list is sorted.
  * @throws Refusal invalid at /query/cursor
  */
-export const readCursorKey = (cursor: string | undefined, type: ColumnType): CursorKey | null => {
-  if (cursor === undefined) return null;
+export const readCursorKey = (cursor: string | null | undefined, type: ColumnType): CursorKey | null => {
+  if (cursor === undefined || cursor === null) return null;
   const key = decode(cursor);
   if (!Array.isArray(key) || key.length !== 2) throw malformed();
   const [value, id] = key as [unknown, unknown];
   if (!isValueOf('text', id) || id === null || !isValueOf(type, value)) throw malformed();
   return [value as SortValue, id as string];
 };
-
-/** Decodes the cursor of a page query; returns null if it has none. @throws Refusal invalid at /query/cursor */
-export const readCursor = ({ cursor, from, sort }: PageQuery): CursorKey | null => readCursorKey(cursor, columnType(from, sort.column));

@@ -1,38 +1,21 @@
-import type { Key } from './projection.ts';
+import type { ListQuery, Query, QueryArgs } from './query.ts';
 import type { Table } from './table.ts';
 
-/**
- * A condition on a row. A query returns the rows that meet all its conditions. `contains` looks for a substring and
- * ignores case.
- */
-export type Condition =
-  | { readonly column: string; readonly op: '=' | '<' | '<=' | '>' | '>='; readonly value: string | number | boolean | null }
-  | { readonly column: string; readonly op: 'in'; readonly value: readonly string[] }
-  | { readonly column: string | readonly string[]; readonly op: 'contains'; readonly value: string }
-  /**
-   * Another table of the same projection must have a row that meets `where`. `on` says which of its columns must equal
-   * which columns of this table.
-   */
-  | { readonly op: 'exists'; readonly table: string; readonly on: Readonly<Record<string, string>>; readonly where: readonly Condition[] };
+/** A table of a projection. */
+export type Source<T extends Table = Table> = { readonly projection: string; readonly table: T };
 
-export type Source = { readonly projection: string; readonly table: Table };
+/** The key of a row: a text for each key column. */
+export type KeyOf<T extends Table> = Readonly<Record<T['key'][number], string>>;
 
 /**
- * A query for one page. `cursor` is the `next` of the previous page. `tieBreak` (default `id`) is a key column. It must
- * be unique among the rows with the same value in the sort column.
+ * The part of a page query that the caller of the API chooses. `limit` is the maximum number of rows. `cursor` is the
+ * `next` of the previous page.
  */
-export type PageQuery = {
-  readonly from: Source;
-  readonly doc?: string;
-  readonly where: readonly Condition[];
+export type PageWindow = {
   readonly sort: { readonly column: string; readonly descending: boolean };
-  readonly tieBreak?: string;
   readonly limit: number;
-  readonly cursor?: string | undefined;
+  readonly cursor?: string | null | undefined;
 };
-
-/** The part of a page query that the caller of the API chooses. */
-export type PageWindow = Pick<PageQuery, 'sort' | 'limit' | 'cursor'>;
 
 /** The rendered document of a row. `revision` is the revision of its stream; null if the table stores none. */
 export type Doc = { readonly doc: string; readonly revision: number | null };
@@ -68,15 +51,20 @@ export const takeUpToPageSize = (docs: Iterable<string>): string[] => {
 export type Page = { readonly body: string; readonly next: string | null };
 
 /**
- * Reads from the read models. There are two implementations: for Postgres (infra/readmodel/postgres-read-model.ts) and
- * in memory (projections/engine/memory-store.ts).
+ * Reads from the read models in Postgres (infra/readmodel/postgres-read-model.ts).
  * @throws Refusal unavailable if Postgres is down, invalid if a cursor is malformed
  */
 export type Reads = {
-  one: (from: Source, key: Key, doc?: string) => Promise<Doc | null>;
-  page: (query: PageQuery) => Promise<Page>;
+  /**
+   * Returns one document of the row with this key (default: the table's first document); null if there is no such row.
+   * Look-ups that arrive in one turn of the event loop share a query.
+   */
+  one: <T extends Table>(from: Source<T>, key: KeyOf<T>, doc?: keyof T['docs'] & string) => Promise<Doc | null>;
+  /** Returns one page of a list. */
+  page: <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, window: PageWindow) => Promise<Page>;
+  rows: <Args extends QueryArgs, Row>(query: Query<Args, Row>, args: Args) => Promise<Row[]>;
   /** Returns the value of a counter column; 0 if the row does not exist. */
-  counter: (from: Source, key: Key, column: string) => Promise<number>;
+  counter: <T extends Table>(from: Source<T>, key: KeyOf<T>, column: string) => Promise<number>;
   /**
    * Waits until the projection has reached the position of a consistency token, for at most `ms` milliseconds (default
    * 2,000).
@@ -91,7 +79,21 @@ export type Reads = {
  * Returns the parsed document of the row with this key; null if there is no such row.
  * @throws Refusal unavailable if the database is down
  */
-export const byKey = async <T>(reads: Reads, from: Source, key: Key): Promise<T | null> => {
+export const byKey = async <Result, T extends Table = Table>(reads: Reads, from: Source<T>, key: KeyOf<T>): Promise<Result | null> => {
   const found = await reads.one(from, key);
-  return found && (JSON.parse(found.doc) as T);
+  return found && (JSON.parse(found.doc) as Result);
 };
+
+/** Reads the pages of a list one after another, each when the consumer asks for it. */
+export async function* pagesOf<Args extends QueryArgs>(
+  reads: Reads,
+  list: ListQuery<Args>,
+  args: Args,
+  window: Omit<PageWindow, 'cursor'>,
+): AsyncGenerator<Page, void> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page = await reads.page(list, args, { ...window, cursor });
+    yield page;
+    cursor = page.next;
+  }
+}

@@ -12,7 +12,7 @@ import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
 
 /** All projections. The worker process keeps them up to date. */
-export const projections: readonly AnyProjection[] = [
+export const projections = [
   agents,
   allowedAccounts,
   apikeys,
@@ -24,4 +24,4 @@ export const projections: readonly AnyProjection[] = [
   runnerCredentials,
   tenants,
   users,
-];
+] as const satisfies readonly AnyProjection[];

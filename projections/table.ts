@@ -22,8 +22,13 @@ export type Table = {
    * same id; every event of that stream updates it.
    */
   readonly stream?: string;
-  /** A boolean column that marks soft-deleted rows. Queries do not see a row in which it is true. */
+  /** A boolean column that marks soft-deleted rows. Look-ups and lists do not return a row in which it is true. */
   readonly softDelete?: string;
+  /**
+   * Text columns that users search. Postgres derives the column `search` from them and keeps a trigram index on it, so
+   * that a search for a part of a text reads only few rows.
+   */
+  readonly search?: readonly string[];
   /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
   readonly appendOnly?: boolean;
   /** The columns to which an `add` change adds. They start at 0. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ModelCreate, registerModel } from '../../commands/agents/model.ts';
-import { allModels, MODEL_SORTS, ModelListRead, ModelRead, models, modelsOpenToTenant } from '../../projections/agents/model.ts';
+import { allModels, MODEL_SORTS, modelsOpenToTenant } from '../../projections/agents/model.queries.ts';
+import { ModelListRead, ModelRead, models } from '../../projections/agents/model.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createPlan, PlanCreate } from '../../commands/billing/plan.ts';
-import { PLAN_SORTS, PlanRead, planPage, plans } from '../../projections/billing/plan.ts';
+import { PLAN_SORTS, planPage } from '../../projections/billing/plan.queries.ts';
+import { PlanRead, plans } from '../../projections/billing/plan.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

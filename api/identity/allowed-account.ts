@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import { AllowedAccountCreate, allowAccount, disallowAccount } from '../../commands/identity/allowed-account.ts';
-import {
-  ALLOWED_ACCOUNT_SORTS,
-  AllowedAccountRead,
-  allowedAccountPage,
-  allowedAccounts,
-} from '../../projections/identity/allowed-account.ts';
+import { ALLOWED_ACCOUNT_SORTS, allowedAccountPage } from '../../projections/identity/allowed-account.queries.ts';
+import { AllowedAccountRead, allowedAccounts } from '../../projections/identity/allowed-account.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

@@ -9,7 +9,8 @@ import {
   revokeRunnerKey,
   revokeTenantKey,
 } from '../../commands/identity/api-key.ts';
-import { ApiKeyCreated, ApiKeyRead, apikeys, KEY_SORTS, keyPage } from '../../projections/identity/api-key.ts';
+import { KEY_SORTS, keyPage } from '../../projections/identity/api-key.queries.ts';
+import { ApiKeyCreated, ApiKeyRead, apikeys } from '../../projections/identity/api-key.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

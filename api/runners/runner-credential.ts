@@ -1,12 +1,7 @@
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { type CreateBrokerUser, issueRunnerCredential, revokeRunnerCredential } from '../../commands/runners/runner-credential.ts';
-import {
-  RUNNER_CREDENTIAL_SORTS,
-  RunnerCredentialIssued,
-  RunnerCredentialRead,
-  runnerCredentialPage,
-  runnerCredentials,
-} from '../../projections/runners/runner-credential.ts';
+import { RUNNER_CREDENTIAL_SORTS, runnerCredentialPage } from '../../projections/runners/runner-credential.queries.ts';
+import { RunnerCredentialIssued, RunnerCredentialRead, runnerCredentials } from '../../projections/runners/runner-credential.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 

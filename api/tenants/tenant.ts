@@ -20,16 +20,8 @@ import { Id25 } from '../../domain/id.ts';
 import type * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import {
-  AdminTenantCreated,
-  AdminTenantDetailRead,
-  AdminTenantRead,
-  lastActiveAt,
-  TENANT_SORTS,
-  TenantRead,
-  tenantPage,
-  tenants,
-} from '../../projections/tenants/tenant.ts';
+import { lastActiveAt, TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
+import { AdminTenantCreated, AdminTenantDetailRead, AdminTenantRead, TenantRead, tenants } from '../../projections/tenants/tenant.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';

@@ -127,7 +127,7 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
 
 /** The names of the projections to rebuild. @throws a usage error if the options name none, an unknown one, or one and all */
 const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
-  const known = projections.map(({ name }) => name);
+  const known: readonly string[] = projections.map(({ name }) => name);
   if (all && projection !== undefined) throw usageError(`Name a projection or use --all, not both`);
   if (all) return known;
   if (projection === undefined || !known.includes(projection)) throw usageError(`Name a projection (${known.join(', ')}) or use --all`);

@@ -52,18 +52,47 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
   }
 };
 
-/** Creates the missing tables of the schema `annals`. */
-export const createSystemTables = (client: ClientBase): Promise<unknown> => withSchemaLock(client, () => client.query(systemTables));
+/**
+ * Creates the missing tables of the schema `annals`, and the extensions for searches if the server has them and the user
+ * may create them. Without these extensions, a search reads all rows of its tenant.
+ */
+export const createSystemTables = async (client: ClientBase): Promise<void> => {
+  await withSchemaLock(client, () => client.query(systemTables));
+  await withSchemaLock(client, () =>
+    client.query('create extension if not exists pg_trgm; create extension if not exists btree_gin'),
+  ).catch(() => {});
+};
+
+/**
+ * Returns the quoted schema of the operator class for trigram indexes; null if an extension for searches is missing.
+ */
+const trigramSchema = async (client: ClientBase): Promise<string | null> => {
+  const { rows } = await client.query<{ schema: string }>(
+    `select quote_ident(nspname) as schema from pg_opclass join pg_namespace on pg_namespace.oid = opcnamespace
+     where opcname = 'gin_trgm_ops' and exists (select from pg_extension where extname = 'btree_gin')`,
+  );
+  return rows[0]?.schema ?? null;
+};
 
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
   `${quoteIdentifier(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
 
-const tableSql = (schema: string, table: Table): string[] => {
+/** The column that Postgres derives from the columns that users search. Its collation makes `ilike` ignore case. */
+const searchColumnSql = (columns: readonly string[]): string => {
+  const text = columns.map((column) => `coalesce(${quoteIdentifier(column)}, '')`).join(` || e'\\n' || `);
+  return `search text collate "default" generated always as (${text}) stored`;
+};
+
+const searchIndexSql = (name: string, { columns }: Table, trigrams: string): string =>
+  `create index on ${name} using gin (${columns.tenant_id ? 'tenant_id, ' : ''}search ${trigrams}.gin_trgm_ops)`;
+
+const tableSql = (schema: string, table: Table, trigrams: string | null): string[] => {
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(table.name)}`;
   const lines = [
     ...Object.entries(table.columns).map(([column, type]) => columnSql(column, type, table.key.includes(column) ? ' not null' : '')),
     ...(table.counters ?? []).map((counter) => columnSql(counter, 'bigint', ' not null default 0')),
     ...Object.keys(table.docs).map((doc) => `${quoteIdentifier(doc)} text not null`),
+    ...(table.search ? [searchColumnSql(table.search)] : []),
     'revision bigint',
     'touched text not null',
     `primary key (${table.key.map(quoteIdentifier).join(', ')})`,
@@ -71,13 +100,17 @@ const tableSql = (schema: string, table: Table): string[] => {
   const indexes = (table.indexes ?? []).map(
     ({ columns, unique }) => `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoteIdentifier).join(', ')})`,
   );
-  return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes];
+  const searchIndex = table.search && trigrams ? [searchIndexSql(name, table, trigrams)] : [];
+  return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes, ...searchIndex];
 };
 
-/** The SQL statements that create a projection's tables in a new schema of this name. */
-const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
+/**
+ * The SQL statements that create a projection's tables in a new schema of this name. `trigrams` is the schema of the
+ * extension for searches; without it, tables have no index for searches.
+ */
+const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string | null): string[] => [
   `create schema ${quoteIdentifier(schema)}`,
-  ...tables.flatMap((table) => tableSql(schema, table)),
+  ...tables.flatMap((table) => tableSql(schema, table, trigrams)),
 ];
 
 /**
@@ -85,7 +118,10 @@ const schemaSql = (schema: string, { tables }: AnyProjection): string[] => [
  * projection cannot write to them and must be rebuilt.
  */
 export const shapeOf = (projection: AnyProjection): string =>
-  createHash('sha256').update(schemaSql('shape', projection).join(';')).digest('base64url').slice(0, 22);
+  createHash('sha256')
+    .update(schemaSql('shape', projection, 'public').join(';'))
+    .digest('base64url')
+    .slice(0, 22);
 
 /**
  * Checks that no other application has created a schema. A projector that creates a schema also stores a checkpoint
@@ -112,7 +148,7 @@ export const createSchema = (client: ClientBase, schema: string, projection: Any
       projection.version,
       shapeOf(projection),
     ]);
-    await client.query(schemaSql(schema, projection).join(';\n'));
+    await client.query(schemaSql(schema, projection, await trigramSchema(client)).join(';\n'));
   });
 
 /** Drops a schema with its checkpoint and its parked events. */

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
-import { readCursor, type SortValue, writeCursor } from '../../projections/cursor.ts';
+import { columnType, readCursorKey, type SortValue, writeCursor } from '../../projections/cursor.ts';
+import type { PageRow } from '../../projections/page.ts';
+import type { Query, QueryArgs } from '../../projections/query.ts';
 import type { Page, Reads, Source } from '../../projections/read-model.ts';
 import { isUnavailable, openPool } from '../postgres/pool.ts';
 import { createLookupBatcher, type Run } from './batched-lookups.ts';
 import { type CheckpointWatch, watchCheckpoints } from './checkpoint-watch.ts';
-import type { bodyOf, PageRow, pageStatements } from './page-queries.ts';
+import type { BoundStatement, compileQueries } from './compiled-queries.ts';
 import { coalesce } from './query-queue.ts';
 
 /**
@@ -24,24 +26,24 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 };
 
 /**
- * The maximum number of page queries that run at the same time. More would compete for the database server's
- * processors. Identical queries that wait in the queue can share one result.
+ * The maximum number of queries (other than look-ups) that run at the same time. More would compete for the database
+ * server's processors. Identical queries that wait in the queue can share one result.
  */
-const MAX_CONCURRENT_PAGES = 3;
+const MAX_CONCURRENT_QUERIES = 3;
 
 /** The time limit for a query, and for the time that a read may wait in the queue. */
 const READ_TIMEOUT_MS = 5_000;
 
 /**
- * The query builder consists of many files. To start faster, it is loaded only after this delay, or earlier if a page
+ * The query builder consists of many files. To start faster, it is loaded only after this delay, or earlier if a list
  * is read.
  */
 const LOAD_BUILDER_DELAY_MS = 1_500;
 
-const pageBuilder = () => {
-  let loading: Promise<{ bodyOf: typeof bodyOf; statementOf: ReturnType<typeof pageStatements> }> | undefined;
+const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
+  let loading: Promise<ReturnType<typeof compileQueries>> | undefined;
   const load = () => {
-    loading ??= import('./page-queries.ts').then((pages) => ({ bodyOf: pages.bodyOf, statementOf: pages.pageStatements() }));
+    loading ??= import('./compiled-queries.ts').then(({ compileQueries }) => compileQueries());
     return loading;
   };
   setTimeout(load, LOAD_BUILDER_DELAY_MS).unref();
@@ -58,7 +60,7 @@ export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly 
 export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });
   const checkpoints = positions ?? (await watchCheckpoints(databaseUrl, logger));
-  const loadBuilder = pageBuilder();
+  const loadQueries = loadWhenIdle();
 
   const run: Run = async <R>(query: Parameters<Run>[0]) => {
     for (let repeats = 0; ; repeats++) {
@@ -74,27 +76,30 @@ export const createReads = async (databaseUrl: string, logger: Logger, positions
   };
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
   const lookUp = createLookupBatcher(run, late);
-  const coalescePages = coalesce<Page>(MAX_CONCURRENT_PAGES, late);
+  const coalesceQueries = coalesce<unknown>(MAX_CONCURRENT_QUERIES, late);
+  const share = <T>({ name, values }: BoundStatement, work: () => Promise<T>): Promise<T> =>
+    coalesceQueries(JSON.stringify([name, values]), work) as Promise<T>;
 
   return {
     one: async (from, key, doc) => {
       const found = await lookUp(from, key, docOf(from, doc));
       return found && { doc: found.value as string, revision: from.table.stream ? found.revision : null };
     },
-    page: async (query) => {
-      const place = readCursor(query);
-      const { bodyOf, statementOf } = await loadBuilder();
-      const { name, text, values: valuesOf } = statementOf(query, place);
-      const values = valuesOf(query, place);
-      return coalescePages(JSON.stringify([name, values]), async () => {
-        let [row] = await run<PageRow>({ name, text, values });
-        if (row!.held < row!.found) {
-          const measured = statementOf(query, place, true);
-          [row] = await run<PageRow>({ name: measured.name, text: measured.text, values: measured.values(query, place) });
-        }
-        const more = row!.found > Math.min(row!.held, query.limit);
-        return { body: bodyOf(row!, query.limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
+    page: async (list, args, window): Promise<Page> => {
+      const { limit, sort, cursor } = window;
+      const after = readCursorKey(cursor, columnType(list.table, sort.column));
+      const queries = await loadQueries();
+      const statement = queries.page(list, args, { window, after, isMeasured: false });
+      return share(statement, async () => {
+        let [row] = await run<PageRow>(statement);
+        if (row!.held < row!.found) [row] = await run<PageRow>(queries.page(list, args, { window, after, isMeasured: true }));
+        const more = row!.found > Math.min(row!.held, limit);
+        return { body: queries.bodyOf(row!, limit), next: more ? writeCursor([row!.value as SortValue, row!.id!]) : null };
       });
+    },
+    rows: async <Args extends QueryArgs, Row>(query: Query<Args, Row>, args: Args) => {
+      const statement = (await loadQueries()).rows(query, args);
+      return share(statement, () => run<Row>(statement));
     },
     counter: async (from, key, column) => ((await lookUp(from, key, column))?.value as number | null | undefined) ?? 0,
     passed: (projection, token, ms = 2_000) => checkpoints.passed(projection, token, ms),

@@ -1,10 +1,11 @@
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
-import type { Condition, Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
+import { containsPattern, defineList, defineQuery } from '../query.ts';
+import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
-import { AgentListRead, agentCounter, agents, agentsWithDeleted, table } from './agent.ts';
+import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 
-const from: Source = { projection: agents.name, table };
+const from: Source<typeof table> = { projection: agents.name, table };
 
 /**
  * Which agents a caller may see. Either all agents of the tenant, or those on which `user_id` has one of these roles,
@@ -15,25 +16,8 @@ export type AgentVisibility =
   | { readonly all: true }
   | { readonly all: false; readonly user_id: string; readonly roles: readonly AgentRole[]; readonly since: string };
 
-const visibleTo = (visibility: AgentVisibility): Condition[] =>
-  visibility.all
-    ? []
-    : [
-        { column: 'is_admin_only', op: '=', value: false },
-        {
-          op: 'exists',
-          table: 'agent_access',
-          on: { agent_id: 'id', tenant_id: 'tenant_id' },
-          where: [
-            { column: 'user_id', op: '=', value: visibility.user_id },
-            { column: 'role', op: 'in', value: visibility.roles },
-            { column: 'given', op: '>', value: visibility.since },
-          ],
-        },
-      ];
-
 /** Returns one agent, by default as AgentRead; null if it does not exist or is deleted. */
-export const agentById = async (reads: Reads, tenant_id: string, id: string, doc = 'doc'): Promise<Doc | null> =>
+export const agentById = async (reads: Reads, tenant_id: string, id: string, doc: keyof typeof table.docs = 'doc'): Promise<Doc | null> =>
   reads.one(from, { tenant_id, id }, doc);
 
 export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
@@ -44,52 +28,82 @@ export type AgentFilter = { readonly q?: string | undefined; readonly is_active?
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
+type AgentListArgs = Omit<AgentFilter, 'q'> & {
+  readonly tenant_id: string;
+  readonly pattern: string | undefined;
+  /** The agents that this user may see. If absent, all agents of the tenant. */
+  readonly user_id?: string;
+  readonly roles?: readonly string[];
+  readonly since?: string;
+};
+
+const agentList = defineList(
+  { table, doc: 'list_doc' },
+  (db, { tenant_id, user_id, roles, since, is_active, kind, pattern }: AgentListArgs) =>
+    db
+      .selectFrom('agents.agents as agent')
+      .where('agent.tenant_id', '=', tenant_id)
+      .$if(user_id !== undefined, (query) =>
+        query.where('agent.is_admin_only', '=', false).where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('agents.agent_access as access')
+              .whereRef('access.tenant_id', '=', 'agent.tenant_id')
+              .whereRef('access.agent_id', '=', 'agent.id')
+              .where('access.user_id', '=', user_id!)
+              .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))
+              .where('access.given', '>', since!),
+          ),
+        ),
+      )
+      .$if(is_active !== undefined, (query) => query.where('agent.is_active', '=', is_active!))
+      .$if(kind !== undefined, (query) => query.where('agent.kind', '=', kind!))
+      .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!)),
+);
+
 /** Returns a page of agents, as AgentListRead. */
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
-  { visibility, is_active, kind, q }: AgentFilter & { readonly visibility: AgentVisibility },
+  { visibility, q, ...filter }: AgentFilter & { readonly visibility: AgentVisibility },
   window: PageWindow,
-): Promise<Page> =>
-  reads.page({
-    from,
-    doc: 'list_doc',
-    where: [
-      { column: 'tenant_id', op: '=', value: tenant_id },
-      ...visibleTo(visibility),
-      ...(is_active === undefined ? [] : [{ column: 'is_active', op: '=', value: is_active } as const]),
-      ...(kind === undefined ? [] : [{ column: 'kind', op: '=', value: kind } as const]),
-      ...(q === undefined ? [] : [{ column: ['name', 'slug'], op: 'contains', value: q } as const]),
-    ],
-    ...window,
-  });
+): Promise<Page> => {
+  const { all, ...visible } = visibility;
+  return reads.page(agentList, { tenant_id, ...visible, ...filter, pattern: q === undefined ? q : containsPattern(q) }, window);
+};
 
 /** Returns the number of agents in the tenant. */
 export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.read(reads, agents.name, tenant_id);
+
+const ownedAgents = defineQuery((db, { tenant_id, user_id }: { tenant_id: string; user_id: string }) =>
+  db
+    .selectFrom('agents.agent_access as access')
+    .innerJoin('agents.agents as agent', (join) =>
+      join.onRef('agent.tenant_id', '=', 'access.tenant_id').onRef('agent.id', '=', 'access.agent_id'),
+    )
+    .where('access.tenant_id', '=', tenant_id)
+    .where('access.user_id', '=', user_id)
+    .where('access.role', '=', 'OWNER')
+    .where('agent.deleted', 'is not', true)
+    .select('agent.id')
+    .distinct()
+    .orderBy('agent.id'),
+);
 
 /**
  * Returns the ids of the agents that a user owns. The projection may lag behind the log, so the latest changes may be
  * missing.
  */
-export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> => {
-  const owned: Condition = {
-    op: 'exists',
-    table: 'agent_access',
-    on: { agent_id: 'id', tenant_id: 'tenant_id' },
-    where: [
-      { column: 'user_id', op: '=', value: user_id },
-      { column: 'role', op: '=', value: 'OWNER' },
-    ],
-  };
-  const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, owned];
-  const ids: string[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await reads.page({ from, doc: 'list_doc', where, sort: { column: 'created_at', descending: true }, limit: 200, cursor });
-    ids.push(...(JSON.parse(page.body) as { id: string }[]).map(({ id }) => id));
-    if (page.next === null) return ids;
-    cursor = page.next;
-  }
-};
+export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
+  (await reads.rows(ownedAgents, { tenant_id, user_id })).map(({ id }) => id);
+
+/** An agent existed from the log position `born` until the position `died`. */
+const agentListAsOf = defineList({ table, includesDeleted: true }, (db, { tenant_id, at }: { tenant_id: string; at: string }) =>
+  db
+    .selectFrom('agents.agents as agent')
+    .where('agent.tenant_id', '=', tenant_id)
+    .where('agent.born', '<=', at)
+    .where('agent.died', '>', at),
+);
 
 /** Returns a page of the ids of the agents that existed at a log position. */
 export const agentIdsAsOf = async (
@@ -98,11 +112,6 @@ export const agentIdsAsOf = async (
   at: Position,
   window: PageWindow,
 ): Promise<{ ids: string[]; next: string | null }> => {
-  const where: Condition[] = [
-    { column: 'tenant_id', op: '=', value: tenant_id },
-    { column: 'born', op: '<=', value: sortKey(at) },
-    { column: 'died', op: '>', value: sortKey(at) },
-  ];
-  const { body, next } = await reads.page({ from: { projection: agents.name, table: agentsWithDeleted }, where, ...window });
+  const { body, next } = await reads.page(agentListAsOf, { tenant_id, at: sortKey(at) }, window);
   return { ids: (JSON.parse(body) as { id: string }[]).map(({ id }) => id), next };
 };

@@ -62,11 +62,12 @@ export const AgentModels = z
   .transform(({ id, models }) => models.map((model, priority) => ({ agent_id: id, ...model, priority })))
   .pipe(z.array(AgentModelRead));
 
-export const table: Table = {
+export const table = {
   name: 'agents',
   key: ['tenant_id', 'id'],
   stream: 'agent',
   softDelete: 'deleted',
+  search: ['name', 'slug'],
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -88,21 +89,15 @@ export const table: Table = {
     { columns: ['tenant_id', 'name', 'id'] },
     { columns: ['tenant_id', 'updated_at', 'id'] },
   ],
-};
+} as const satisfies Table;
 
-const access: Table = {
+const access = {
   name: 'agent_access',
   key: ['tenant_id', 'agent_id', 'user_id', 'kind'],
   columns: { tenant_id: 'text', agent_id: 'text', user_id: 'text', kind: 'text', role: 'text', given: 'text' },
   docs: {},
   indexes: [{ columns: ['tenant_id', 'user_id', 'agent_id'] }],
-};
-
-/**
- * The table `agents` for queries that must also see deleted agents, such as as-of reads. An agent existed from the log
- * position `born` until the log position `died`.
- */
-export const agentsWithDeleted: Table = { ...table, softDelete: undefined };
+} as const satisfies Table;
 
 export const agentCounter = tenantCounter('agent', 'agents');
 
@@ -127,7 +122,7 @@ const removeAccess = ({ tenant, id }: EventOfAgent, kind: 'role' | 'grant', user
 const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
-export const agents: Projection<Agent.AgentEvent> = {
+export const agents = {
   name: 'agents',
   version: 3,
   categories: ['agent'],
@@ -168,4 +163,4 @@ export const agents: Projection<Agent.AgentEvent> = {
     },
     AgentSlugReleased: 'ignore',
   },
-};
+} as const satisfies Projection<Agent.AgentEvent>;

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
 import { Id25 } from '../../domain/id.ts';
 import { insert, type Projection } from '../projection.ts';
-import type { Page, PageWindow, Reads } from '../read-model.ts';
-import { sortFields, type Table } from '../table.ts';
+import type { Table } from '../table.ts';
 
 /** A model as tenants see it, without its configuration. */
 export const ModelListRead = z
@@ -25,7 +24,7 @@ export const ModelListRead = z
 
 export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) }).meta({ id: 'ModelRead' });
 
-export const table: Table = {
+export const table = {
   name: 'models',
   key: ['id'],
   stream: 'model',
@@ -42,10 +41,10 @@ export const table: Table = {
   },
   docs: { doc: ModelRead, list_doc: ModelListRead },
   indexes: [{ columns: ['created_at', 'id'] }],
-};
+} as const satisfies Table;
 
 /** The models that are registered on the platform. */
-export const models: Projection<Model.ModelEvent> = {
+export const models = {
   name: 'models',
   version: 2,
   categories: ['model'],
@@ -53,15 +52,4 @@ export const models: Projection<Model.ModelEvent> = {
   on: {
     ModelRegistered: (event) => insert('models', { ...Model.evolve(Model.initial, event) }),
   },
-};
-
-export const MODEL_SORTS = sortFields(table, ModelListRead);
-
-const from = { projection: models.name, table };
-
-/** Returns a page of the models that every tenant may use, without their configuration. */
-export const modelsOpenToTenant = (reads: Reads, window: PageWindow): Promise<Page> =>
-  reads.page({ from, doc: 'list_doc', where: [{ column: 'available_to_all_tenants', op: '=', value: true }], ...window });
-
-/** Returns a page of all models of the platform. */
-export const allModels = (reads: Reads, window: PageWindow): Promise<Page> => reads.page({ from, where: [], ...window });
+} as const satisfies Projection<Model.ModelEvent>;

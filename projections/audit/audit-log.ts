@@ -26,7 +26,7 @@ export const AuditLogRead = z
   })
   .meta({ id: 'AuditLogRead' });
 
-export const table: Table = {
+export const table = {
   name: 'audit_logs',
   key: ['id'],
   appendOnly: true,
@@ -43,13 +43,17 @@ export const table: Table = {
   },
   docs: { doc: AuditLogRead },
   indexes: [{ columns: ['tenant_id', 'created_at', 'place'] }, { columns: ['tenant_id', 'place'] }],
-};
+} as const satisfies Table;
 
 /**
  * A second table, which holds only the entries of the platform's audit log. Pages of that log are read from this table.
  * So the main table, which also holds the many entries of tenants, needs no index in the order of that log.
  */
-export const platformTable: Table = { ...table, name: 'platform_audit_logs', indexes: [{ columns: ['created_at', 'place'] }] };
+export const platformTable = {
+  ...table,
+  name: 'platform_audit_logs',
+  indexes: [{ columns: ['created_at', 'place'] }],
+} as const satisfies Table;
 
 /**
  * The events by which the platform changes a tenant. They appear in the audit log of the tenant and in that of the
@@ -150,11 +154,11 @@ const entriesOf = (event: Recorded) => {
 const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
 
 /** The audit log, with one entry for every event that is not in an excluded category. */
-export const audit: Projection = {
+export const audit = {
   name: 'audit',
   version: 5,
   categories: '*',
   tables: [table, platformTable, auditCounter.table],
   on: {},
   every: (event) => (excludedFromAudit.has(event.category) ? [] : entriesOf(event)),
-};
+} as const satisfies Projection;

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import * as Plan from '../../domain/billing/plan.ts';
 import { Id25 } from '../../domain/id.ts';
 import { insert, type Projection } from '../projection.ts';
-import type { Page, PageWindow, Reads } from '../read-model.ts';
-import { sortFields, type Table } from '../table.ts';
+import type { Table } from '../table.ts';
 
 const Count = z.int();
 
@@ -19,26 +18,20 @@ export const PlanRead = z
   })
   .meta({ id: 'PlanRead' });
 
-export const table: Table = {
+export const table = {
   name: 'plans',
   key: ['id'],
   stream: 'plan',
   columns: { id: 'text', created_at: 'timestamptz' },
   docs: { doc: PlanRead },
   indexes: [{ columns: ['created_at', 'id'] }],
-};
+} as const satisfies Table;
 
 /** The plans that tenants can subscribe to. */
-export const plans: Projection<Plan.PlanEvent> = {
+export const plans = {
   name: 'plans',
   version: 1,
   categories: ['plan'],
   tables: [table],
   on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },
-};
-
-export const PLAN_SORTS = sortFields(table, PlanRead);
-
-/** Returns a page of plans, as PlanRead. */
-export const planPage = (reads: Reads, window: PageWindow): Promise<Page> =>
-  reads.page({ from: { projection: plans.name, table }, where: [], ...window });
+} as const satisfies Projection<Plan.PlanEvent>;

@@ -47,6 +47,8 @@ export type CompiledProjection = {
 
 /** The columns that the engine adds to every table. */
 export const SYSTEM_COLUMNS = ['revision', 'touched'] as const;
+/** The column that Postgres derives from the columns that users search. */
+const SEARCH_COLUMN = 'search';
 
 const shapeOf = (schema: z.ZodType): Shape | null => {
   if (schema instanceof z.ZodObject) return schema.shape as Shape;
@@ -81,13 +83,15 @@ const assertValid = (projection: string, table: Table): void => {
     throw new Error(`table ${projection}.${table.name}: ${why}`);
   };
   const columns = [...Object.keys(table.columns), ...(table.counters ?? [])];
-  for (const name of [projection, table.name, ...columns, ...Object.keys(table.docs)])
+  const docs = Object.keys(table.docs);
+  for (const name of [projection, table.name, ...columns, ...docs])
     if (!/^[a-z][a-z0-9_]{0,55}$/.test(name)) wrong(`${name} is not a valid name`);
-  if (new Set([...columns, ...Object.keys(table.docs), ...SYSTEM_COLUMNS]).size !== columns.length + Object.keys(table.docs).length + 2)
-    wrong('two columns have the same name');
+  const all = [...columns, ...docs, ...SYSTEM_COLUMNS, SEARCH_COLUMN];
+  if (new Set(all).size !== all.length) wrong('two columns have the same name');
   for (const name of [
     ...table.key,
     ...(table.indexes ?? []).flatMap((index) => index.columns),
+    ...(table.search ?? []),
     ...(table.softDelete ? [table.softDelete] : []),
   ])
     if (!columns.includes(name)) wrong(`${name} is not a column`);

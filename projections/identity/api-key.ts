@@ -3,8 +3,7 @@ import { Id25 } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { TENANT_ROLES } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
-import type { Condition, Page, PageWindow, Reads } from '../read-model.ts';
-import { sortFields, type Table } from '../table.ts';
+import type { Table } from '../table.ts';
 
 export const ApiKeyRead = z
   .object({
@@ -20,7 +19,7 @@ export const ApiKeyRead = z
 
 export const ApiKeyCreated = ApiKeyRead.extend({ key: z.string() }).meta({ id: 'ApiKeyCreated' });
 
-export const table: Table = {
+export const table = {
   name: 'apikeys',
   key: ['id'],
   stream: 'apikey',
@@ -38,10 +37,10 @@ export const table: Table = {
   },
   docs: { doc: ApiKeyRead },
   indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
-};
+} as const satisfies Table;
 
 /** All API keys, including runner keys, without their secrets and digests. */
-export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
+export const apikeys = {
   name: 'apikeys',
   version: 3,
   categories: ['apikey'],
@@ -54,18 +53,4 @@ export const apikeys: Projection<ApiKey.ApiKeyEvent> = {
     ApiKeyUsed: ({ id, at }) => patch('apikeys', { id }, { last_used_at: at }),
     ApiKeyRevoked: ({ id }) => remove('apikeys', { id }),
   },
-};
-
-export const KEY_SORTS = sortFields(table, ApiKeyRead);
-
-/** Returns a page of the API keys that belong to one tenant, to the platform, or to one agent (its runner keys). */
-export const keyPage = (
-  reads: Reads,
-  owner: { kind: ApiKey.ApiKeyKind; tenant_id?: string; agent_id?: string },
-  window: PageWindow,
-): Promise<Page> =>
-  reads.page({
-    from: { projection: apikeys.name, table },
-    where: Object.entries(owner).map(([column, value]): Condition => ({ column, op: '=', value })),
-    ...window,
-  });
+} as const satisfies Projection<ApiKey.ApiKeyEvent>;

@@ -21,10 +21,11 @@ export const AdminUserRow = z
   .object({ ...fields, tenant_count: z.int(), primary_tenant: AdminUserPrimaryTenant.nullable() })
   .meta({ id: 'AdminUserRow' });
 
-export const table: Table = {
+export const table = {
   name: 'users',
   key: ['id'],
   stream: 'user',
+  search: ['email', 'name'],
   columns: {
     id: 'text',
     email: 'text',
@@ -36,20 +37,20 @@ export const table: Table = {
   },
   docs: { doc: z.object(fields) },
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['email', 'id'] }],
-};
+} as const satisfies Table;
 
-export const memberships: Table = {
+export const memberships = {
   name: 'memberships',
   key: ['user_id', 'tenant_id'],
   columns: { user_id: 'text', tenant_id: 'text', since: 'timestamptz' },
   docs: { doc: z.object({ user_id: z.string(), tenant_id: z.string(), role: z.string(), since: z.string() }) },
   indexes: [{ columns: ['user_id', 'since', 'tenant_id'] }],
-};
+} as const satisfies Table;
 
 type MembershipEvent = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleChanged' | 'MemberRemoved' }>;
 
 /** Users and their memberships in tenants. */
-export const users: Projection<User.UserEvent | MembershipEvent> = {
+export const users = {
   name: 'users',
   version: 2,
   categories: ['user', 'tenant'],
@@ -68,4 +69,4 @@ export const users: Projection<User.UserEvent | MembershipEvent> = {
     MemberRoleChanged: ({ id, data }) => patch('memberships', { user_id: data.user_id, tenant_id: id }, { role: data.role }),
     MemberRemoved: ({ id, data }) => remove('memberships', { user_id: data.user_id, tenant_id: id }),
   },
-};
+} as const satisfies Projection<User.UserEvent | MembershipEvent>;

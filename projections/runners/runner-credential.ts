@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { Id25 } from '../../domain/id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { insert, type Projection, patch } from '../projection.ts';
-import type { Page, PageWindow, Reads } from '../read-model.ts';
-import { sortFields, type Table } from '../table.ts';
+import type { Table } from '../table.ts';
 
 export const RunnerCredentialRead = z
   .object({
@@ -33,17 +32,17 @@ export const RunnerCredentialIssued = z
   })
   .meta({ id: 'RunnerCredential' });
 
-export const table: Table = {
+export const table = {
   name: 'runner_credentials',
   key: ['id'],
   stream: RunnerCredential.category,
   columns: { id: 'text', tenant_id: 'text', agent_id: 'text', created_at: 'timestamptz', expires_at: 'timestamptz' },
   docs: { doc: RunnerCredentialRead },
   indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }],
-};
+} as const satisfies Table;
 
 /** The NATS credentials that were issued to runners, without their JWTs and private seeds. */
-export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEvent> = {
+export const runnerCredentials = {
   name: 'runner_credentials',
   version: 1,
   categories: [RunnerCredential.category],
@@ -53,21 +52,4 @@ export const runnerCredentials: Projection<RunnerCredential.RunnerCredentialEven
       insert('runner_credentials', { id, tenant_id: tenant, agent_id, created_at: at, expires_at, revoked_at: null }),
     RunnerCredentialRevoked: ({ id, at }) => patch('runner_credentials', { id }, { revoked_at: at }),
   },
-};
-
-export const RUNNER_CREDENTIAL_SORTS = sortFields(table, RunnerCredentialRead);
-
-/** Returns a page of the NATS credentials of one agent, including expired and revoked ones. */
-export const runnerCredentialPage = (
-  reads: Reads,
-  { tenant_id, agent_id }: { tenant_id: string; agent_id: string },
-  window: PageWindow,
-): Promise<Page> =>
-  reads.page({
-    from: { projection: runnerCredentials.name, table },
-    where: [
-      { column: 'tenant_id', op: '=', value: tenant_id },
-      { column: 'agent_id', op: '=', value: agent_id },
-    ],
-    ...window,
-  });
+} as const satisfies Projection<RunnerCredential.RunnerCredentialEvent>;

@@ -6,8 +6,7 @@ import type { ApiKeyEvent } from '../../domain/identity/api-key.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { PlanRead } from '../billing/plan.ts';
 import { add, insert, type Projection, patch, type Row } from '../projection.ts';
-import { byKey, type Page, type PageWindow, type Reads } from '../read-model.ts';
-import { sortFields, type Table } from '../table.ts';
+import type { Table } from '../table.ts';
 
 const fields = {
   id: Id25,
@@ -67,7 +66,7 @@ export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count
 
 export const AdminTenantCreated = AdminTenantRead.extend({ owner_key: z.string() }).meta({ id: 'AdminTenantCreated' });
 
-export const table: Table = {
+export const table = {
   name: 'tenants',
   key: ['id'],
   stream: 'tenant',
@@ -84,18 +83,18 @@ export const table: Table = {
   counters: ['member_count', 'agent_count'],
   docs: { doc: AdminTenantRow },
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['closes_at', 'id'] }],
-};
+} as const satisfies Table;
 
 /**
  * When an API key of each tenant was last used. This is a separate table, because the use of an API key must not change
  * the tenant's revision.
  */
-export const activity: Table = {
+export const activity = {
   name: 'activity',
   key: ['tenant_id'],
   columns: { tenant_id: 'text' },
   docs: { doc: z.object({ tenant_id: z.string(), last_active_at: z.string().nullable() }) },
-};
+} as const satisfies Table;
 
 const AdminTenantFields = z.object(fields);
 
@@ -115,7 +114,7 @@ const patchTenant =
     patch('tenants', { id }, { ...fields, updated_at: at });
 
 /** Tenants as operators see them, with the number of their members and agents. */
-export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
+export const tenants = {
   name: 'tenants',
   version: 2,
   categories: ['tenant', 'agent', 'apikey'],
@@ -148,16 +147,4 @@ export const tenants: Projection<Tenant.TenantEvent | ForeignEvent> = {
     AgentRestored: ({ tenant, data }) => (data.of_revision === null ? add('tenants', { id: tenant }, { agent_count: 1 }) : []),
     AgentDeleted: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: -1 }),
   },
-};
-
-export const TENANT_SORTS = sortFields(table, AdminTenantRead);
-
-/** Returns a page of tenants, as AdminTenantRead. */
-export const tenantPage = (reads: Reads, window: PageWindow): Promise<Page> =>
-  reads.page({ from: { projection: tenants.name, table }, where: [], ...window });
-
-/** Returns when an API key of the tenant was last used (RFC 3339); null if never. */
-export const lastActiveAt = async (reads: Reads, tenant_id: string): Promise<string | null> => {
-  const found = await byKey<{ last_active_at: string | null }>(reads, { projection: tenants.name, table: activity }, { tenant_id });
-  return found?.last_active_at ?? null;
-};
+} as const satisfies Projection<Tenant.TenantEvent | ForeignEvent>;

@@ -2,10 +2,11 @@ import type { z } from 'zod';
 import { comparePositions, type Position } from '../../domain/event.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
-import type { Condition, Page, PageQuery, Reads, Source } from '../read-model.ts';
+import { defineList, defineQuery } from '../query.ts';
+import { type Page, type PageWindow, pagesOf, type Reads, type Source } from '../read-model.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, table } from './delivery.ts';
 
-const from: Source = { projection: deliveries.name, table };
+const from: Source<typeof table> = { projection: deliveries.name, table };
 
 type ListDoc = z.output<typeof DeliveryRead>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
@@ -22,9 +23,28 @@ export type DeliveryFilter = {
   readonly to?: string | undefined;
 };
 
-const equal = (column: string, value: string): Condition => ({ column, op: '=', value });
-const received = (op: '>=' | '<=' | '<', value: string | undefined): Condition[] =>
-  value === undefined ? [] : [{ column: 'received_at', op, value }];
+type BodyRef = {
+  readonly tenant_id: string;
+  readonly integration_id: string;
+  readonly sha256: string;
+  readonly since: string;
+  readonly until: string;
+};
+
+/** The first delivery with this body that an integration received between two times. Both times are inclusive. */
+const firstWithBody = defineQuery((db, { tenant_id, integration_id, sha256, since, until }: BodyRef) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select('delivery.id')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.integration_id', '=', integration_id)
+    .where('delivery.sha256', '=', sha256)
+    .where('delivery.received_at', '>=', since)
+    .where('delivery.received_at', '<=', until)
+    .orderBy('delivery.received_at')
+    .orderBy('delivery.id')
+    .limit(({ lit }) => lit(1)),
+);
 
 /** Whether the same body came to the integration before, under another delivery id and within the replay window. */
 const isReplay = async (
@@ -34,20 +54,7 @@ const isReplay = async (
 ): Promise<boolean> => {
   if (!marksReplays || sha256 === null) return false;
   const since = new Date(Date.parse(received_at) - REPLAY_WINDOW_MS).toISOString();
-  const { body } = await reads.page({
-    from,
-    doc: 'list_doc',
-    where: [
-      equal('tenant_id', tenant_id),
-      equal('integration_id', integration_id),
-      equal('sha256', sha256),
-      ...received('>=', since),
-      ...received('<=', received_at),
-    ],
-    sort: { column: 'received_at', descending: false },
-    limit: 1,
-  });
-  const [first] = JSON.parse(body) as ListDoc[];
+  const [first] = await reads.rows(firstWithBody, { tenant_id, integration_id, sha256, since, until: received_at });
   return first !== undefined && first.id !== id;
 };
 
@@ -57,6 +64,18 @@ export const withReplayMark = async <T extends ListDoc>(reads: Reads, integratio
   replay_suspect: await isReplay(reads, integration, delivery),
 });
 
+type DeliveryListArgs = DeliveryFilter & Pick<IntegrationRef, 'tenant_id' | 'integration_id'>;
+
+const deliveryList = defineList({ table, doc: 'list_doc' }, (db, { tenant_id, integration_id, outcome, from, to }: DeliveryListArgs) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.integration_id', '=', integration_id)
+    .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+    .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!)),
+);
+
 /**
  * Returns a page of the deliveries of an integration, with body replays marked. The filter time `from` is inclusive,
  * `to` is exclusive.
@@ -64,21 +83,11 @@ export const withReplayMark = async <T extends ListDoc>(reads: Reads, integratio
 export const deliveryPage = async (
   reads: Reads,
   integration: IntegrationRef,
-  filter: DeliveryFilter,
-  window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
+  { outcome, from, to }: DeliveryFilter,
+  window: PageWindow,
 ): Promise<Page> => {
-  const page = await reads.page({
-    from,
-    doc: 'list_doc',
-    where: [
-      equal('tenant_id', integration.tenant_id),
-      equal('integration_id', integration.integration_id),
-      ...(filter.outcome === undefined ? [] : [equal('outcome', filter.outcome)]),
-      ...received('>=', filter.from),
-      ...received('<', filter.to),
-    ],
-    ...window,
-  });
+  const { tenant_id, integration_id } = integration;
+  const page = await reads.page(deliveryList, { tenant_id, integration_id, outcome, from, to }, window);
   const listed = JSON.parse(page.body) as ListDoc[];
   return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => withReplayMark(reads, integration, delivery)))) };
 };
@@ -98,6 +107,18 @@ const PAGE_SIZE = 50;
 /** How many of the latest deliveries are searched for one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
+type VerifiedArgs = { readonly tenant_id: string; readonly integration_id: string; readonly until: string };
+
+/** The deliveries of an integration whose signature was valid, up to and including a time. */
+const verifiedDeliveries = defineList({ table }, (db, { tenant_id, integration_id, until }: VerifiedArgs) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.integration_id', '=', integration_id)
+    .where('delivery.outcome', 'in', ['accepted', 'blocked', 'dead'])
+    .where('delivery.received_at', '<=', until),
+);
+
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
@@ -114,12 +135,10 @@ export const lastDeliveriesUntil = async (
 ): Promise<LastDeliveries> => {
   const newest = await latestEntry(reads, tenant_id, until);
   const end = new Date(Date.parse(newest?.at ?? '1970-01-01T00:00:00Z') + MAX_CLOCK_SKEW_MS).toISOString();
-  const verified: Condition = { column: 'outcome', op: 'in', value: ['accepted', 'blocked', 'dead'] };
-  const where = [equal('tenant_id', tenant_id), equal('integration_id', integration_id), verified, ...received('<=', end)];
-  const query = { from, doc: 'doc', where, sort: { column: 'received_at', descending: true }, limit: PAGE_SIZE };
+  const newestFirst = { sort: { column: 'received_at', descending: true }, limit: PAGE_SIZE };
   let last: string | null = null;
-  for (let cursor: string | null | undefined, examined = 0; cursor !== null && examined < MAX_EXAMINED; examined += PAGE_SIZE) {
-    const page: Page = await reads.page({ ...query, cursor });
+  let examined = 0;
+  for await (const page of pagesOf(reads, verifiedDeliveries, { tenant_id, integration_id, until: end }, newestFirst)) {
     const candidates = (JSON.parse(page.body) as DetailDoc[]).filter(
       ({ matched_secret }) => last === null || matched_secret === 'previous',
     );
@@ -131,7 +150,8 @@ export const lastDeliveriesUntil = async (
       if (!usedPreviousSecret || matched_secret === 'previous')
         return { last_delivery_at: last, last_delivery_on_previous_secret_at: matched_secret === 'previous' ? received_at : null };
     }
-    cursor = page.next;
+    examined += PAGE_SIZE;
+    if (examined >= MAX_EXAMINED) break;
   }
   return { last_delivery_at: last, last_delivery_on_previous_secret_at: null };
 };

@@ -51,7 +51,7 @@ export const DeliveryDetail = DeliveryDetailRow.extend({
   }),
 }).meta({ id: 'DeliveryDetail' });
 
-export const table: Table = {
+export const table = {
   name: 'deliveries',
   key: ['tenant_id', 'id'],
   stream: 'delivery',
@@ -69,7 +69,7 @@ export const table: Table = {
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
   ],
-};
+} as const satisfies Table;
 
 const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
 
@@ -135,7 +135,7 @@ const patchSettled = (
 /**
  * Accepted, blocked and rejected webhook deliveries, and how far they were processed. The bodies are only in the log.
  */
-export const deliveries: Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent> = {
+export const deliveries = {
   name: 'deliveries',
   version: 1,
   categories: ['delivery', 'rejection', 'acknowledgement'],
@@ -149,4 +149,4 @@ export const deliveries: Projection<DeliveryEvent | RejectionEvent | Acknowledge
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
   },
-};
+} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent>;

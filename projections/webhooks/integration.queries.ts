@@ -1,9 +1,10 @@
 import type { z } from 'zod';
-import type { Condition, Doc, Page, PageQuery, Reads, Source } from '../read-model.ts';
+import { defineList } from '../query.ts';
+import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { integrationCounter, integrations, table, WebhookIntegrationRead } from './integration.ts';
 
-const from: Source = { projection: integrations.name, table };
+const from: Source<typeof table> = { projection: integrations.name, table };
 
 type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
@@ -31,17 +32,24 @@ export const lastDeliveries = async (
 
 export const INTEGRATION_SORTS = sortFields(table, WebhookIntegrationRead);
 
-/** Returns a page of the webhook integrations of the tenant. */
+type IntegrationFilter = { readonly agent_id?: string | undefined; readonly provider?: string | undefined };
+
+const integrationList = defineList({ table }, (db, { tenant_id, agent_id, provider }: IntegrationFilter & { readonly tenant_id: string }) =>
+  db
+    .selectFrom('integrations.integrations as integration')
+    .where('integration.tenant_id', '=', tenant_id)
+    .$if(agent_id !== undefined, (query) => query.where('integration.agent_id', '=', agent_id!))
+    .$if(provider !== undefined, (query) => query.where('integration.provider', '=', provider!)),
+);
+
+/** Returns a page of the webhook integrations of the tenant, as WebhookIntegrationRead. */
 export const integrationPage = async (
   reads: Reads,
   { tenant_id, publicUrl }: { tenant_id: string; publicUrl: string },
-  filter: { agent_id?: string | undefined; provider?: string | undefined },
-  window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>,
+  { agent_id, provider }: IntegrationFilter,
+  window: PageWindow,
 ): Promise<Page> => {
-  const where = Object.entries({ tenant_id, ...filter }).flatMap(([column, value]): Condition[] =>
-    value === undefined ? [] : [{ column, op: '=', value }],
-  );
-  const { body, next } = await reads.page({ from, where, ...window });
+  const { body, next } = await reads.page(integrationList, { tenant_id, agent_id, provider }, window);
   return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => withUrl(doc, publicUrl))), next };
 };
 

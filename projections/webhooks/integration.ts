@@ -38,7 +38,7 @@ export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: 
  * A delivery changes columns of its integration's row, but not the column `revision`, which is the revision of the
  * integration's own stream.
  */
-export const table: Table = {
+export const table = {
   name: 'integrations',
   key: ['id'],
   stream: Integration.category,
@@ -57,7 +57,7 @@ export const table: Table = {
   },
   docs: { doc: WebhookIntegrationRead },
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
-};
+} as const satisfies Table;
 
 export const integrationCounter = tenantCounter('integration', 'integrations');
 
@@ -71,7 +71,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
  * Webhook integrations without their secrets. The documents hold only the path of `url`, because the public URL of the
  * platform can change.
  */
-export const integrations: Projection<Integration.IntegrationEvent | DeliveryEvent> = {
+export const integrations = {
   name: 'integrations',
   version: 2,
   categories: [Integration.category, 'delivery'],
@@ -95,4 +95,4 @@ export const integrations: Projection<Integration.IntegrationEvent | DeliveryEve
     WebhookBlocked: patchLastDelivery,
     WebhookRedeliveryDiffered: 'ignore',
   },
-};
+} as const satisfies Projection<Integration.IntegrationEvent | DeliveryEvent>;

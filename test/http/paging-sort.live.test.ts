@@ -3,14 +3,16 @@ import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
+import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
-import { allModels, MODEL_SORTS, models } from '../../projections/agents/model.ts';
+import { models } from '../../projections/agents/model.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Page, PageQuery, Reads } from '../../projections/read-model.ts';
-import { TENANT_SORTS, tenantPage, tenants } from '../../projections/tenants/tenant.ts';
+import type { Page, PageWindow, Reads } from '../../projections/read-model.ts';
+import { TENANT_SORTS, tenantPage } from '../../projections/tenants/tenant.queries.ts';
+import { tenants } from '../../projections/tenants/tenant.ts';
 import { INTEGRATION_SORTS, integrationPage } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -108,7 +110,7 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
   await p.close();
 });
 
-type List = (reads: Reads, window: Pick<PageQuery, 'sort' | 'limit' | 'cursor'>) => Promise<Page>;
+type List = (reads: Reads, window: PageWindow) => Promise<Page>;
 type Listed = { readonly list: List; readonly projection: AnyProjection; readonly columns: readonly string[]; readonly doc?: string };
 type Platform = Awaited<ReturnType<typeof filled>>;
 

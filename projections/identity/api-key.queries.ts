@@ -1,0 +1,21 @@
+import type { ApiKeyKind } from '../../domain/identity/api-key.ts';
+import { defineList } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { ApiKeyRead, table } from './api-key.ts';
+
+export const KEY_SORTS = sortFields(table, ApiKeyRead);
+
+/** The keys of a tenant, of the platform (no `tenant_id`), or of the runners of one agent (with `agent_id`). */
+type KeyOwner = { readonly kind: ApiKeyKind; readonly tenant_id?: string; readonly agent_id?: string };
+
+const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id }: KeyOwner) =>
+  db
+    .selectFrom('apikeys.apikeys as key')
+    .where('key.kind', '=', kind)
+    .$if(tenant_id !== undefined, (query) => query.where('key.tenant_id', '=', tenant_id!))
+    .$if(agent_id !== undefined, (query) => query.where('key.agent_id', '=', agent_id!)),
+);
+
+/** Returns a page of API keys, as ApiKeyRead. */
+export const keyPage = (reads: Reads, owner: KeyOwner, window: PageWindow): Promise<Page> => reads.page(keyList, owner, window);

@@ -1,0 +1,63 @@
+import type { Compilable, Kysely, SelectQueryBuilder } from 'kysely';
+import type { Database } from './database.ts';
+import type { Table } from './table.ts';
+
+/** The values of a query. A value that is undefined is absent: the query is then built without it. */
+export type QueryArgs = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
+
+/**
+ * A query that is prepared once for every shape: which of its arguments are undefined, and which are null. `build` is
+ * called with placeholders instead of the other arguments. So it may pass an argument to Kysely and compare it with
+ * undefined and null, but it must not read its value.
+ */
+export type Query<Args extends QueryArgs, Row> = {
+  readonly build: (db: Kysely<never>, args: Args) => Compilable<Row>;
+};
+
+/**
+ * A list that is read in pages. `build` returns the rows of the list, without order, limit and columns: `page` adds
+ * them. See `Query` for the arguments.
+ */
+export type ListQuery<Args extends QueryArgs, Doc extends string = string> = {
+  readonly table: Table;
+  readonly doc: Doc;
+  readonly tieBreak: string;
+  readonly includesDeleted: boolean;
+  readonly build: (db: Kysely<never>, args: Args) => AnyRows;
+};
+
+/** The rows of any list: the part of the query builder that does not depend on the tables. */
+export type AnyRows = { readonly toOperationNode: SelectQueryBuilder<never, never, object>['toOperationNode'] };
+
+type ListOptions<T extends Table> = {
+  /** The table whose documents the list contains. It comes first in the `from` clause of `build`. */
+  readonly table: T;
+  /** The document that the list contains. Default: the first one of the table. */
+  readonly doc?: keyof T['docs'] & string;
+  /** A key column that orders rows with equal sort values. Default: `id`. */
+  readonly tieBreak?: keyof T['columns'] & string;
+  /** Whether the list contains soft-deleted rows. Default: false. */
+  readonly includesDeleted?: boolean;
+};
+
+export const defineQueryOn =
+  <DB>() =>
+  <Args extends QueryArgs, Row>(build: (db: Kysely<DB>, args: Args) => Compilable<Row>): Query<Args, Row> => ({
+    build: build as unknown as Query<Args, Row>['build'],
+  });
+
+export const defineListOn =
+  <DB>() =>
+  <const T extends Table, Args extends QueryArgs>(
+    { table, doc = Object.keys(table.docs)[0]!, tieBreak = 'id', includesDeleted = false }: ListOptions<T>,
+    build: (db: Kysely<DB>, args: Args) => AnyRows,
+  ): ListQuery<Args> => ({ table, doc, tieBreak, includesDeleted, build: build as unknown as ListQuery<Args>['build'] });
+
+/** Defines a query of the read models. Run it with `Reads.rows`. */
+export const defineQuery = defineQueryOn<Database>();
+
+/** Defines a list of the read models. Read its pages with `Reads.page`. */
+export const defineList = defineListOn<Database>();
+
+/** Returns the pattern for `ilike` that finds this text anywhere in a column. */
+export const containsPattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
