@@ -3,7 +3,6 @@ import type { Reads } from './read-model.ts';
 import type { Table } from './table.ts';
 
 /**
-/**
  * Creates a counter of the resources of one kind in each tenant. From it, a list gets the header Total-Count without
  * counting rows. Its table is `<noun>_counts`, with one row per tenant. `counter` is the name of the column with the
  * count.

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
 import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
+import type { Table } from '../../projections/table.ts';
 import { tenantCounter } from '../../projections/tenant-counter.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
 import { type EventSpec, ideas, ideasTable, idleEvents, recordedEvents } from '../fixtures/test-projection.ts';
@@ -113,9 +114,11 @@ test('event types such as toString and __proto__ are treated as unknown', () =>
   assert.equal(parkedReasons(eventsOf(['a', 'constructor'], ['a', 'toString'], ['a', '__proto__'])), []));
 
 test('compiling a projection with an invalid table throws an error that describes the mistake', () => {
-  const with_ = (table: Partial<typeof ideasTable>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
+  const with_ = (table: Partial<Table>) => () => compileProjection({ ...ideas, tables: [{ ...ideasTable, ...table }] });
   assert.throws(with_({ key: ['nothing'] }), /ideas\.ideas: nothing is not a column/);
   assert.throws(with_({ columns: { ...ideasTable.columns, revision: 'bigint' } }), /two columns have the same name/);
+  assert.throws(with_({ columns: { ...ideasTable.columns, search: 'text' } }), /two columns have the same name/);
+  assert.throws(with_({ search: ['doc'] }), /doc is not a column/);
   assert.throws(with_({ name: 'Drop"' }), /is not a valid name/);
 });
 

@@ -5,7 +5,7 @@ import { tokenOf } from '../../domain/event.ts';
 import type { Refusal } from '../../domain/refusal.ts';
 import { createReads } from '../../infra/readmodel/postgres-read-model.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
-import type { Condition, Source } from '../../projections/read-model.ts';
+import { ideaPage } from '../fixtures/idea-lists.ts';
 import {
   comparableRows,
   foldedRows,
@@ -24,7 +24,7 @@ import { appendEvents, type EventSpec, ideas, ideasOf, ideasTable, recordedEvent
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
-const from: Source = { projection: 'ideas', table: ideasTable };
+const from = { projection: 'ideas', table: ideasTable };
 const key = (id: string) => ({ tenant_id: 't', id });
 const noted = (id: string, more: object = {}): EventSpec => [id, 'IdeaNoted', { title: `title ${id}`, ...more }];
 
@@ -83,8 +83,7 @@ test('if the database does not answer, every read is refused within seconds, inc
   await waitForProjection(reads, log, 'ideas');
   const titleOf = async (id: string) => (JSON.parse((await reads.one(from, key(id)))!.doc) as { title: string }).title;
   const titlesFrom = async (id: string) => {
-    const where: Condition[] = [{ column: 'id', op: '>=', value: id }];
-    const { body } = await reads.page({ from, where, sort: { column: 'id', descending: false }, limit: 9 });
+    const { body } = await ideaPage(reads, { filter: { id_from: id }, sort: { column: 'id', descending: false }, limit: 9 });
     return (JSON.parse(body) as { title: string }[]).map(({ title }) => title);
   };
   assert.is((await Promise.all([titleOf('a'), titlesFrom('b'), titlesFrom('c')])).length, 3);

@@ -5,6 +5,7 @@ import { parkedEvents } from '../../infra/projector/parked-events.ts';
 import { publishedStatuses } from '../../infra/projector/status.ts';
 import { patch } from '../../projections/projection.ts';
 import type { Reads, Source } from '../../projections/read-model.ts';
+import { ideaPage } from '../fixtures/idea-lists.ts';
 import {
   checkpointOf,
   comparableRows,
@@ -54,12 +55,7 @@ test('a rebuild finds and repairs changed and deleted rows; meanwhile, no read f
   const reading = (async () => {
     while (!hasEnded) {
       const [page, point] = await Promise.all([
-        reads.page({
-          from,
-          where: [{ column: 'tenant_id', op: '=', value: 't' }],
-          sort: { column: 'created_at', descending: true },
-          limit: 400,
-        }),
+        ideaPage(reads, { filter: { tenant_id: 't' }, sort: { column: 'created_at', descending: true }, limit: 400 }),
         reads.one(from, key('i9')),
       ]);
       seen.reads++;
