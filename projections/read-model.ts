@@ -84,6 +84,14 @@ export const byKey = async <Result, T extends Table = Table>(reads: Reads, from:
   return found && (JSON.parse(found.doc) as Result);
 };
 
+/** Returns the count of a tenant. `table` is the table of a counter that `tenantCounter` has created. */
+export const tenantCount = (
+  reads: Reads,
+  projection: string,
+  table: Table & { readonly counters: readonly [string] },
+  tenant_id: string,
+): Promise<number> => reads.counter({ projection, table }, { tenant_id }, table.counters[0]);
+
 /** Reads the pages of a list one after another, each when the consumer asks for it. */
 export async function* pagesOf<Args extends QueryArgs>(
   reads: Reads,

@@ -1,5 +1,4 @@
 import { add, type Change } from './projection.ts';
-import type { Reads } from './read-model.ts';
 import type { Table } from './table.ts';
 
 /**
@@ -19,7 +18,5 @@ export const tenantCounter = <const Noun extends string, const Counter extends s
   return {
     table,
     add: (tenant_id: string, amount: number): Change => add(table.name, { tenant_id }, { [counter]: amount }),
-    read: (reads: Reads, projection: string, tenant_id: string): Promise<number> =>
-      reads.counter({ projection, table }, { tenant_id }, counter),
   };
 };

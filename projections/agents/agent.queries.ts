@@ -1,7 +1,7 @@
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
-import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
+import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 
@@ -72,7 +72,8 @@ export const agentPage = (
 };
 
 /** Returns the number of agents in the tenant. */
-export const agentCount = (reads: Reads, tenant_id: string): Promise<number> => agentCounter.read(reads, agents.name, tenant_id);
+export const agentCount = (reads: Reads, tenant_id: string): Promise<number> =>
+  tenantCount(reads, agents.name, agentCounter.table, tenant_id);
 
 const ownedAgents = defineQuery((db, { tenant_id, user_id }: { tenant_id: string; user_id: string }) =>
   db

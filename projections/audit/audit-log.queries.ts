@@ -2,7 +2,7 @@ import type { SelectQueryBuilder } from 'kysely';
 import { type Position, parseToken, sortKey } from '../../domain/event.ts';
 import type { Database, RowOf } from '../database.ts';
 import { defineList, defineQuery } from '../query.ts';
-import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads } from '../read-model.ts';
+import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
 
 /** The filters of an audit log. The time `from` is inclusive, `to` is exclusive. */
@@ -41,7 +41,8 @@ export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditF
   tenant_id === null ? reads.page(platformAuditList, filter, window) : reads.page(auditList, { tenant_id, ...filter }, window);
 
 /** Returns the number of entries in the audit log of the tenant. */
-export const auditCount = (reads: Reads, tenant_id: string): Promise<number> => auditCounter.read(reads, audit.name, tenant_id);
+export const auditCount = (reads: Reads, tenant_id: string): Promise<number> =>
+  tenantCount(reads, audit.name, auditCounter.table, tenant_id);
 
 const newestEntry = defineQuery((db, { tenant_id, until, time }: { tenant_id: string; until?: string | undefined; time?: string }) =>
   db

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { defineList } from '../query.ts';
-import type { Doc, Page, PageWindow, Reads, Source } from '../read-model.ts';
+import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { integrationCounter, integrations, table, WebhookIntegrationRead } from './integration.ts';
 
@@ -55,4 +55,4 @@ export const integrationPage = async (
 
 /** Returns the number of webhook integrations of the tenant. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
-  integrationCounter.read(reads, integrations.name, tenant_id);
+  tenantCount(reads, integrations.name, integrationCounter.table, tenant_id);

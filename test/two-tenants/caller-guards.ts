@@ -81,7 +81,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   {
     name: 'sign-in: any membership of any user allows signing in',
     edits: [
-      ['projections/identity/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
+      ['projections/identity/user.queries.ts', ".where('membership.user_id', '=', user_id)", ''],
       ['commands/identity/membership.ts', ' && state.members[user_id]) return true', ') return true'],
     ],
   },
@@ -95,7 +95,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   {
     name: 'me: tenants of other users are listed',
     edits: [
-      ['projections/identity/user.queries.ts', "where: [{ column: 'user_id', op: '=', value: user_id }]", 'where: []'],
+      ['projections/identity/user.queries.ts', ".where('membership.user_id', '=', user_id)", ''],
       ['api/identity/me.ts', 'Tenant.isClosed(state) || (user_id !== null && role === null)', 'Tenant.isClosed(state)'],
     ],
   },

@@ -1,6 +1,5 @@
 import { type Mutant, mutant, mutantSeenBy } from './guard.ts';
 
-const TENANT_IS = "{ column: 'tenant_id', op: '=', value: tenant_id },";
 const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 
 /**
@@ -10,15 +9,15 @@ const HOOK_OF = ' || state.tenant_id !== ctx.tenant) throw notFound();';
 export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "keys: the tenant list shows every tenant's",
-    'projections/identity/api-key.ts',
-    'Object.entries(owner).map',
-    "Object.entries(owner).filter(([column]) => column !== 'tenant_id').map",
+    'projections/identity/api-key.queries.ts',
+    "    .$if(tenant_id !== undefined, (query) => query.where('key.tenant_id', '=', tenant_id!))\n",
+    '',
   ),
   mutant(
     "keys: the list of runner keys shows every agent's",
-    'projections/identity/api-key.ts',
-    'Object.entries(owner).map',
-    "Object.entries(owner).filter(([column]) => column === 'kind').map",
+    'projections/identity/api-key.queries.ts',
+    ".$if(agent_id !== undefined, (query) => query.where('key.agent_id', '=', agent_id!))",
+    '',
   ),
   mutant(
     'keys: a foreign tenant key can be revoked',
@@ -48,14 +47,14 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "agents: the list shows every tenant's",
     'projections/agents/agent.queries.ts',
-    `      ${TENANT_IS}\n      ...visibleTo`,
-    '      ...visibleTo',
+    ".where('agent.tenant_id', '=', tenant_id)\n      .$if(",
+    '.$if(',
   ),
   mutant(
     "agents: the as-of list shows every tenant's",
     'projections/agents/agent.queries.ts',
-    `    ${TENANT_IS}\n    { column: 'born'`,
-    "    { column: 'born'",
+    ".where('agent.tenant_id', '=', tenant_id)\n    .where('agent.born'",
+    ".where('agent.born'",
   ),
   mutant(
     'agents: one is read by its id alone',
@@ -66,33 +65,33 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     'agents: admin-only agents are listed',
     'projections/agents/agent.queries.ts',
-    "        { column: 'is_admin_only', op: '=', value: false },\n",
-    '',
+    "query.where('agent.is_admin_only', '=', false)",
+    'query',
   ),
   mutant(
     'agents: roles of other users make them visible',
     'projections/agents/agent.queries.ts',
-    "            { column: 'user_id', op: '=', value: visibility.user_id },\n",
+    "              .where('access.user_id', '=', user_id!)\n",
     '',
   ),
   mutant(
     'agents: roles from before a member left make them visible',
     'projections/agents/agent.queries.ts',
-    "            { column: 'given', op: '>', value: visibility.since },\n",
+    "\n              .where('access.given', '>', since!)",
     '',
   ),
   mutantSeenBy(
     'tenants/member.api.test.ts',
     'agents: a role without the permission View makes them visible',
     'projections/agents/agent.queries.ts',
-    "            { column: 'role', op: 'in', value: visibility.roles },\n",
+    "              .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles!))))\n",
     '',
   ),
   mutant(
     'models: the list shows models that are not available to the tenant',
-    'projections/agents/model.ts',
-    "where: [{ column: 'available_to_all_tenants', op: '=', value: true }]",
-    'where: []',
+    'projections/agents/model.queries.ts',
+    ".where('model.available_to_all_tenants', '=', true)",
+    '',
   ),
   mutant(
     'models: a chain accepts models that are not available to the tenant',
@@ -141,28 +140,30 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))",
     'if (false)',
   ),
-  mutant('agents: all members see all agents', 'projections/agents/agent.queries.ts', '  visibility.all\n    ? []', '  true\n    ? []'),
+  mutant('agents: all members see all agents', 'projections/agents/agent.queries.ts', '.$if(user_id !== undefined', '.$if(false'),
   mutant(
     "audit: the log shows every tenant's",
     'projections/audit/audit-log.queries.ts',
-    "...(tenant_id === null ? [] : [{ column: 'tenant_id', op: '=', value: tenant_id } as const]), ",
-    '',
+    ".where('entry.tenant_id', '=', tenant_id), filter)",
+    ', filter)',
   ),
   {
     name: "audit: an export contains every tenant's entries",
-    edits: [['projections/audit/audit-log.queries.ts', `    ${TENANT_IS}\n    { column: 'place'`, "    { column: 'place'"]],
+    edits: [
+      ['projections/audit/audit-log.queries.ts', ".where('entry.tenant_id', '=', tenant_id).where('entry.place'", ".where('entry.place'"],
+    ],
   },
   mutant(
     "audit: an export ends at another tenant's entry",
     'projections/audit/audit-log.queries.ts',
-    "const where: Condition[] = [{ column: 'tenant_id', op: '=', value: tenant_id }, ...upTo];",
-    'const where: Condition[] = upTo;',
+    ".where('entry.tenant_id', '=', tenant_id)\n    .$if(until",
+    ".$if(time !== undefined, (query) => query.where('entry.tenant_id', '=', tenant_id))\n    .$if(until",
   ),
   mutant(
     "a time is resolved to another tenant's event",
     'projections/audit/audit-log.queries.ts',
-    `    ${TENANT_IS}\n    { column: 'created_at'`,
-    "    { column: 'created_at'",
+    ".where('entry.tenant_id', '=', tenant_id)\n    .$if(until",
+    ".$if(time === undefined, (query) => query.where('entry.tenant_id', '=', tenant_id))\n    .$if(until",
   ),
   {
     name: 'deliveries: one is read by its id alone',
@@ -176,7 +177,11 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
       ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
-      ['projections/webhooks/delivery.queries.ts', "      equal('tenant_id', integration.tenant_id),\n", ''],
+      [
+        'projections/webhooks/delivery.queries.ts',
+        "    .where('delivery.tenant_id', '=', tenant_id)\n    .where('delivery.integration_id', '=', integration_id)\n    .$if(",
+        "    .where('delivery.integration_id', '=', integration_id)\n    .$if(",
+      ],
     ],
   },
   mutant(
@@ -195,8 +200,8 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "integrations: the list shows every tenant's",
     'projections/webhooks/integration.queries.ts',
-    'Object.entries({ tenant_id, ...filter })',
-    'Object.entries({ ...filter })',
+    "    .where('integration.tenant_id', '=', tenant_id)\n",
+    '',
   ),
   mutant('integrations: a foreign one can be changed', 'domain/webhooks/integration.ts', ' || integration.tenant_id !== tenant_id)', ')'),
   {
@@ -218,8 +223,8 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   {
     name: "broker credentials: the list shows every agent's",
     edits: [
-      ['projections/runners/runner-credential.ts', `      ${TENANT_IS}\n`, ''],
-      ['projections/runners/runner-credential.ts', "      { column: 'agent_id', op: '=', value: agent_id },\n", ''],
+      ['projections/runners/runner-credential.queries.ts', "    .where('credential.tenant_id', '=', tenant_id)\n", ''],
+      ['projections/runners/runner-credential.queries.ts', "\n    .where('credential.agent_id', '=', agent_id)", ''],
     ],
   },
   mutant(
