@@ -30,36 +30,50 @@ const aliasOf = (rows: Rows): string => {
   return alias.name as string;
 };
 
+type SortKey = { readonly value: string; readonly id: string; readonly descending: boolean };
+
 /**
- * Only the rows that come after the previous page's last row. In PostgreSQL's order, null is greater than any other
- * value.
+ * Divides the rows after the previous page's last row into ranges of the sort order, so that an index on the sort column
+ * can find the start of each. In PostgreSQL's order, null is greater than any other value: rows without a value come
+ * last in ascending order, and first in descending order.
  */
-const behind = (rows: Rows, [value, id]: readonly [string, string], { sort: { descending }, after }: PageShape): Rows => {
-  if (!after) return rows;
+const rangesAfter = (rows: Rows, { value, id, descending }: SortKey, after: PageShape['after']): [Rows] | [Rows, Rows] => {
+  if (!after) return [rows];
   const operator = descending ? '<' : '>';
-  return rows.where(({ eb, and, or, refTuple, tuple }) => {
-    if (after.value === null) {
-      const nulls = and([eb(value, 'is', null), eb(id, operator, after.id)]);
-      return descending ? or([nulls, eb(value, 'is not', null)]) : nulls;
-    }
-    const others = eb(refTuple(value, id), operator, tuple(after.value, after.id) as never);
-    return descending ? others : or([others, eb(value, 'is', null)]);
-  });
+  if (after.value === null) {
+    const nulls = rows.where(value, 'is', null).where(id, operator, after.id);
+    return descending ? [nulls, rows.where(value, 'is not', null)] : [nulls];
+  }
+  const others = rows.where(({ eb, refTuple, tuple }) => eb(refTuple(value, id), operator, tuple(after.value, after.id) as never));
+  return descending ? [others] : [others, rows.where(value, 'is', null)];
 };
 
 /** The rows of a page in order, and one more row if there is a next page. */
-const pageRows = (rows: Rows, { table, doc, tieBreak, includesDeleted }: ListQuery<never>, shape: PageShape) => {
+const pageRows = (db: Kysely<Tables>, list: ListQuery<never>, rows: Rows, { sort, limit, after }: PageShape) => {
+  const { table, doc, tieBreak, includesDeleted } = list;
   const alias = aliasOf(rows);
-  const { column, descending } = shape.sort;
-  const [value, id] = [`${alias}.${column}`, `${alias}.${tieBreak}`] as const;
-  const direction = descending ? 'desc' : 'asc';
+  const key: SortKey = { value: `${alias}.${sort.column}`, id: `${alias}.${tieBreak}`, descending: sort.descending };
+  const direction = sort.descending ? 'desc' : 'asc';
   const { softDelete } = table;
-  return behind(rows, [value, id], shape)
-    .$if(softDelete !== undefined && !includesDeleted, (query) => query.where(`${alias}.${softDelete}`, 'is not', true))
-    .select([`${alias}.${doc} as doc`, `${value} as value`, `${id} as id`])
-    .orderBy(value, direction)
-    .orderBy(id, direction)
-    .limit(({ lit }) => lit(shape.limit + 1));
+  const [first, second] = rangesAfter(rows, key, after).map((range) =>
+    range
+      .$if(softDelete !== undefined && !includesDeleted, (query) => query.where(`${alias}.${softDelete}`, 'is not', true))
+      .select([`${alias}.${doc} as doc`, `${key.value} as value`, `${key.id} as id`])
+      .orderBy(key.value, direction)
+      .orderBy(key.id, direction)
+      .limit(({ lit }) => lit(limit + 1)),
+  );
+  if (!second) return first!;
+  const both = db
+    .selectFrom(first!.as('first'))
+    .selectAll()
+    .unionAll(db.selectFrom(second.as('second')).selectAll());
+  return db
+    .selectFrom(both.as('row'))
+    .selectAll()
+    .orderBy('row.value', direction)
+    .orderBy('row.id', direction)
+    .limit(({ lit }) => lit(limit + 1));
 };
 
 /**
@@ -70,10 +84,9 @@ const pageRows = (rows: Rows, { table, doc, tieBreak, includesDeleted }: ListQue
  * adds up the sizes of the documents, which takes a sixth more time.
  */
 export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<Args>, args: Args, shape: PageShape) => {
-  const rows = pageRows(list.build(db, args) as unknown as Rows, list, shape);
-  return shape.isMeasured
-    ? joinMeasured(db as unknown as Kysely<Tables>, rows, shape)
-    : joinFast(db as unknown as Kysely<Tables>, rows, shape);
+  const tables = db as unknown as Kysely<Tables>;
+  const rows = pageRows(tables, list, list.build(db, args) as unknown as Rows, shape);
+  return shape.isMeasured ? joinMeasured(tables, rows, shape) : joinFast(tables, rows, shape);
 };
 
 /**

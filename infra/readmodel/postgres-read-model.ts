@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/refusal.ts';
 import { columnType, readCursorKey, type SortValue, writeCursor } from '../../projections/cursor.ts';
@@ -52,28 +53,9 @@ const loadWhenIdle = (): (() => Promise<ReturnType<typeof compileQueries>>) => {
 
 export type PostgresReads = Reads & { readonly healthy: () => boolean; readonly close: () => Promise<void> };
 
-/**
- * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
- * seconds to answer, reads throw Refusal unavailable. Each read tries again. The positions of the projections come from
- * `positions`, by default a new watch of the database's checkpoints. `close` closes it too.
- */
-export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
-  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });
-  const checkpoints = positions ?? (await watchCheckpoints(databaseUrl, logger));
+/** Reads from the read models with `run`, which runs a statement. The positions of the projections are not included. */
+export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
   const loadQueries = loadWhenIdle();
-
-  const run: Run = async <R>(query: Parameters<Run>[0]) => {
-    for (let repeats = 0; ; repeats++) {
-      try {
-        return (await pool.query(query)).rows as R[];
-      } catch (error) {
-        if (isMissing(error) && repeats === 0) continue;
-        if (isMissing(error)) throw unavailable(1);
-        if (isUnavailable(error)) throw unavailable(5);
-        throw error;
-      }
-    }
-  };
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
   const lookUp = createLookupBatcher(run, late);
   const coalesceQueries = coalesce<unknown>(MAX_CONCURRENT_QUERIES, late);
@@ -102,6 +84,35 @@ export const createReads = async (databaseUrl: string, logger: Logger, positions
       return share(statement, () => run<Row>(statement));
     },
     counter: async (from, key, column) => ((await lookUp(from, key, column))?.value as number | null | undefined) ?? 0,
+  };
+};
+
+/** Runs a statement. @throws Refusal unavailable if the database cannot be reached or the tables do not exist yet */
+const runOn =
+  (pool: pg.Pool): Run =>
+  async <R>(query: Parameters<Run>[0]) => {
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return (await pool.query(query)).rows as R[];
+      } catch (error) {
+        if (isMissing(error) && repeats === 0) continue;
+        if (isMissing(error)) throw unavailable(1);
+        if (isUnavailable(error)) throw unavailable(5);
+        throw error;
+      }
+    }
+  };
+
+/**
+ * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
+ * seconds to answer, reads throw Refusal unavailable. Each read tries again. The positions of the projections come from
+ * `positions`, by default a new watch of the database's checkpoints. `close` closes it too.
+ */
+export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
+  const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });
+  const checkpoints = positions ?? (await watchCheckpoints(databaseUrl, logger));
+  return {
+    ...readsOver(runOn(pool)),
     passed: (projection, token, ms = 2_000) => checkpoints.passed(projection, token, ms),
     position: checkpoints.position,
     healthy: checkpoints.healthy,

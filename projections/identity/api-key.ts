@@ -36,7 +36,11 @@ export const table = {
     role: 'text',
   },
   docs: { doc: ApiKeyRead },
-  indexes: [{ columns: ['tenant_id', 'kind', 'created_at', 'id'] }],
+  indexes: [
+    { columns: ['tenant_id', 'kind', 'created_at', 'id'] },
+    { columns: ['agent_id', 'created_at', 'id'] },
+    { columns: ['kind', 'created_at', 'id'] },
+  ],
 } as const satisfies Table;
 
 /** All API keys, including runner keys, without their secrets and digests. */

@@ -35,7 +35,7 @@ const idsOf = (bodies: readonly string[]): string =>
     .map(({ id }) => id)
     .join('');
 
-test('a look-up returns the document and the stream’s revision; it finds no soft-deleted row and no row of another tenant', async () => {
+test('looking up a row returns its document and the revision of its stream; soft-deleted rows and rows of other tenants are not found', async () => {
   const { reads } = await platformOf(noted('a', 'A'), noted('b', 'B'), ['b', 'IdeaRenamed', { gone: true }]);
   const one = await reads.one(from, { tenant_id: 't', id: 'a' });
   assert.equal([JSON.parse(one!.doc).title, one!.revision], ['A', 0]);
@@ -44,7 +44,7 @@ test('a look-up returns the document and the stream’s revision; it finds no so
   assert.is(await reads.one(from, { tenant_id: 'other', id: 'a' }), null);
 });
 
-test('cursors lead through all pages in ascending and descending order; null is greater than any value', async () => {
+test('following the cursors yields every row once, in ascending or descending order; null is greater than any value', async () => {
   const { reads } = await platformOf(
     noted('a', 'A', { score: 1 }),
     noted('b', 'B'),
@@ -62,7 +62,7 @@ test('cursors lead through all pages in ascending and descending order; null is 
   }
 });
 
-test('a page contains the rows that meet all conditions: equality, ranges, lists, parts of a text, rows of other tables', async () => {
+test('a page contains only rows that meet all conditions: equality, ranges, lists, substrings, and conditions on other tables', async () => {
   const { reads } = await platformOf(noted('a', 'Red Fox', { score: 1 }), noted('b', 'red hen', { score: 2 }), noted('c', 'Blue'), [
     'a',
     'IdeaTagged',
@@ -107,7 +107,7 @@ test('a read waits for its consistency token, but not longer than its time limit
   assert.is(reads.position('ideas'), tokenOf(at(1)));
 });
 
-test('a counter without a row is 0', async () => {
+test('the value of a counter that has no row is 0', async () => {
   const { reads } = await platformOf(noted('a', 'A'), ['b', 'IdeaLinked', { to: 'a' }]);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'a' }, 'links'), 1);
   assert.is(await reads.counter(from, { tenant_id: 't', id: 'z' }, 'links'), 0);

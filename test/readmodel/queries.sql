@@ -1,0 +1,3063 @@
+-- agentById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "agents"."agents" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+      and stored."deleted" is not true
+    limit
+      1
+  ) found;
+
+-- agentPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and ("agent"."created_at", "agent"."id") < ($3, $4)
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" asc,
+      "agent"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."created_at" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $2
+              and ("agent"."created_at", "agent"."id") > ($3, $4)
+              and "agent"."deleted" is not true
+            order by
+              "agent"."created_at" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."created_at" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $5
+              and "agent"."created_at" is null
+              and "agent"."deleted" is not true
+            order by
+              "agent"."created_at" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: by name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."name" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $2
+              and ("agent"."name", "agent"."id") > ($3, $4)
+              and "agent"."deleted" is not true
+            order by
+              "agent"."name" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."name" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $5
+              and "agent"."name" is null
+              and "agent"."deleted" is not true
+            order by
+              "agent"."name" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: by kind
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."kind" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $2
+              and "agent"."kind" is null
+              and "agent"."id" < $3
+              and "agent"."deleted" is not true
+            order by
+              "agent"."kind" desc,
+              "agent"."id" desc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "agent"."list_doc" as "doc",
+              "agent"."kind" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $4
+              and "agent"."kind" is not null
+              and "agent"."deleted" is not true
+            order by
+              "agent"."kind" desc,
+              "agent"."id" desc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" desc,
+      "row"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: visible to a member
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."is_admin_only" = $3
+      and exists (
+        select
+        from
+          "agents"."agent_access" as "access"
+        where
+          "access"."tenant_id" = "agent"."tenant_id"
+          and "access"."agent_id" = "agent"."id"
+          and "access"."user_id" = $4
+          and "access"."role" = any ($5)
+          and "access"."given" > $6
+      )
+      and ("agent"."created_at", "agent"."id") < ($7, $8)
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: active ones of a kind
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."is_active" = $3
+      and "agent"."kind" = $4
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."search" ilike $3
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."agents" as value,
+      stored.revision
+    from
+      "agents"."agent_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
+-- agentsOwnedBy: call
+select distinct
+  "agent"."id"
+from
+  "agents"."agent_access" as "access"
+  inner join "agents"."agents" as "agent" on "agent"."tenant_id" = "access"."tenant_id"
+  and "agent"."id" = "access"."agent_id"
+where
+  "access"."tenant_id" = $1
+  and "access"."user_id" = $2
+  and "access"."role" = $3
+  and "agent"."deleted" is not true
+order by
+  "agent"."id";
+
+-- agentIdsAsOf: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."born" <= $3
+      and "agent"."died" > $4
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentIdsAsOf: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."born" <= $3
+      and "agent"."died" > $4
+      and ("agent"."created_at", "agent"."id") < ($5, $6)
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentIdsAsOf: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."born" <= $3
+      and "agent"."died" > $4
+    order by
+      "agent"."created_at" asc,
+      "agent"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentIdsAsOf: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "agent"."doc" as "doc",
+              "agent"."created_at" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $2
+              and "agent"."born" <= $3
+              and "agent"."died" > $4
+              and ("agent"."created_at", "agent"."id") > ($5, $6)
+            order by
+              "agent"."created_at" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "agent"."doc" as "doc",
+              "agent"."created_at" as "value",
+              "agent"."id" as "id"
+            from
+              "agents"."agents" as "agent"
+            where
+              "agent"."tenant_id" = $7
+              and "agent"."born" <= $8
+              and "agent"."died" > $9
+              and "agent"."created_at" is null
+            order by
+              "agent"."created_at" asc,
+              "agent"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- modelsOpenToTenant: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."list_doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    where
+      "model"."available_to_all_tenants" = $2
+    order by
+      "model"."created_at" desc,
+      "model"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- modelsOpenToTenant: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."list_doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    where
+      "model"."available_to_all_tenants" = $2
+      and ("model"."created_at", "model"."id") < ($3, $4)
+    order by
+      "model"."created_at" desc,
+      "model"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- modelsOpenToTenant: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."list_doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    where
+      "model"."available_to_all_tenants" = $2
+    order by
+      "model"."created_at" asc,
+      "model"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- modelsOpenToTenant: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "model"."list_doc" as "doc",
+              "model"."created_at" as "value",
+              "model"."id" as "id"
+            from
+              "models"."models" as "model"
+            where
+              "model"."available_to_all_tenants" = $2
+              and ("model"."created_at", "model"."id") > ($3, $4)
+            order by
+              "model"."created_at" asc,
+              "model"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "model"."list_doc" as "doc",
+              "model"."created_at" as "value",
+              "model"."id" as "id"
+            from
+              "models"."models" as "model"
+            where
+              "model"."available_to_all_tenants" = $5
+              and "model"."created_at" is null
+            order by
+              "model"."created_at" asc,
+              "model"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- allModels: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    order by
+      "model"."created_at" desc,
+      "model"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- allModels: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    where
+      ("model"."created_at", "model"."id") < ($2, $3)
+    order by
+      "model"."created_at" desc,
+      "model"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- allModels: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "model"."doc" as "doc",
+      "model"."created_at" as "value",
+      "model"."id" as "id"
+    from
+      "models"."models" as "model"
+    order by
+      "model"."created_at" asc,
+      "model"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- allModels: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "model"."doc" as "doc",
+              "model"."created_at" as "value",
+              "model"."id" as "id"
+            from
+              "models"."models" as "model"
+            where
+              ("model"."created_at", "model"."id") > ($2, $3)
+            order by
+              "model"."created_at" asc,
+              "model"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "model"."doc" as "doc",
+              "model"."created_at" as "value",
+              "model"."id" as "id"
+            from
+              "models"."models" as "model"
+            where
+              "model"."created_at" is null
+            order by
+              "model"."created_at" asc,
+              "model"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and ("entry"."created_at", "entry"."place") < ($3, $4)
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+    order by
+      "entry"."created_at" asc,
+      "entry"."place" asc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "entry"."doc" as "doc",
+              "entry"."created_at" as "value",
+              "entry"."place" as "id"
+            from
+              "audit"."audit_logs" as "entry"
+            where
+              "entry"."tenant_id" = $2
+              and ("entry"."created_at", "entry"."place") > ($3, $4)
+            order by
+              "entry"."created_at" asc,
+              "entry"."place" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "entry"."doc" as "doc",
+              "entry"."created_at" as "value",
+              "entry"."place" as "id"
+            from
+              "audit"."audit_logs" as "entry"
+            where
+              "entry"."tenant_id" = $5
+              and "entry"."created_at" is null
+            order by
+              "entry"."created_at" asc,
+              "entry"."place" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: between two times
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."created_at" >= $3
+      and "entry"."created_at" < $4
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by action
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."action" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by every other filter
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."actor_id" = $3
+      and "entry"."resource_type" = $4
+      and "entry"."resource_id" = $5
+      and "entry"."agent_id" = $6
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: platform
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."platform_audit_logs" as "entry"
+    where
+      ("entry"."created_at", "entry"."place") < ($2, $3)
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."lines" as value,
+      stored.revision
+    from
+      "audit"."audit_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
+-- positionAt: call
+select
+  "entry"."doc"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."created_at" <= $2
+order by
+  "entry"."created_at" desc,
+  "entry"."place" desc
+limit
+  1;
+
+-- positionOfEvent: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "audit"."audit_logs" stored
+    where
+      stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- latestEntry: of all
+select
+  "entry"."doc"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+order by
+  "entry"."place" desc
+limit
+  1;
+
+-- latestEntry: until a position
+select
+  "entry"."doc"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" <= $2
+order by
+  "entry"."place" desc
+limit
+  1;
+
+-- entriesUntil: call
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."place" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."place" <= $3
+    order by
+      "entry"."place" asc,
+      "entry"."place" asc
+    limit
+      201
+  ) as "page";
+
+-- planPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "plan"."doc" as "doc",
+      "plan"."created_at" as "value",
+      "plan"."id" as "id"
+    from
+      "plans"."plans" as "plan"
+    order by
+      "plan"."created_at" desc,
+      "plan"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- planPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "plan"."doc" as "doc",
+      "plan"."created_at" as "value",
+      "plan"."id" as "id"
+    from
+      "plans"."plans" as "plan"
+    where
+      ("plan"."created_at", "plan"."id") < ($2, $3)
+    order by
+      "plan"."created_at" desc,
+      "plan"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- planPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "plan"."doc" as "doc",
+      "plan"."created_at" as "value",
+      "plan"."id" as "id"
+    from
+      "plans"."plans" as "plan"
+    order by
+      "plan"."created_at" asc,
+      "plan"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- planPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "plan"."doc" as "doc",
+              "plan"."created_at" as "value",
+              "plan"."id" as "id"
+            from
+              "plans"."plans" as "plan"
+            where
+              ("plan"."created_at", "plan"."id") > ($2, $3)
+            order by
+              "plan"."created_at" asc,
+              "plan"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "plan"."doc" as "doc",
+              "plan"."created_at" as "value",
+              "plan"."id" as "id"
+            from
+              "plans"."plans" as "plan"
+            where
+              "plan"."created_at" is null
+            order by
+              "plan"."created_at" asc,
+              "plan"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- allowedAccountPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "account"."doc" as "doc",
+      "account"."created_at" as "value",
+      "account"."id" as "id"
+    from
+      "allowed_accounts"."allowed_accounts" as "account"
+    order by
+      "account"."created_at" desc,
+      "account"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- allowedAccountPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "account"."doc" as "doc",
+      "account"."created_at" as "value",
+      "account"."id" as "id"
+    from
+      "allowed_accounts"."allowed_accounts" as "account"
+    where
+      ("account"."created_at", "account"."id") < ($2, $3)
+    order by
+      "account"."created_at" desc,
+      "account"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- allowedAccountPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "account"."doc" as "doc",
+      "account"."created_at" as "value",
+      "account"."id" as "id"
+    from
+      "allowed_accounts"."allowed_accounts" as "account"
+    order by
+      "account"."created_at" asc,
+      "account"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- allowedAccountPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "account"."doc" as "doc",
+              "account"."created_at" as "value",
+              "account"."id" as "id"
+            from
+              "allowed_accounts"."allowed_accounts" as "account"
+            where
+              ("account"."created_at", "account"."id") > ($2, $3)
+            order by
+              "account"."created_at" asc,
+              "account"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "account"."doc" as "doc",
+              "account"."created_at" as "value",
+              "account"."id" as "id"
+            from
+              "allowed_accounts"."allowed_accounts" as "account"
+            where
+              "account"."created_at" is null
+            order by
+              "account"."created_at" asc,
+              "account"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "key"."doc" as "doc",
+      "key"."created_at" as "value",
+      "key"."id" as "id"
+    from
+      "apikeys"."apikeys" as "key"
+    where
+      "key"."kind" = $2
+      and "key"."tenant_id" = $3
+    order by
+      "key"."created_at" desc,
+      "key"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "key"."doc" as "doc",
+      "key"."created_at" as "value",
+      "key"."id" as "id"
+    from
+      "apikeys"."apikeys" as "key"
+    where
+      "key"."kind" = $2
+      and "key"."tenant_id" = $3
+      and ("key"."created_at", "key"."id") < ($4, $5)
+    order by
+      "key"."created_at" desc,
+      "key"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "key"."doc" as "doc",
+      "key"."created_at" as "value",
+      "key"."id" as "id"
+    from
+      "apikeys"."apikeys" as "key"
+    where
+      "key"."kind" = $2
+      and "key"."tenant_id" = $3
+    order by
+      "key"."created_at" asc,
+      "key"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "key"."doc" as "doc",
+              "key"."created_at" as "value",
+              "key"."id" as "id"
+            from
+              "apikeys"."apikeys" as "key"
+            where
+              "key"."kind" = $2
+              and "key"."tenant_id" = $3
+              and ("key"."created_at", "key"."id") > ($4, $5)
+            order by
+              "key"."created_at" asc,
+              "key"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "key"."doc" as "doc",
+              "key"."created_at" as "value",
+              "key"."id" as "id"
+            from
+              "apikeys"."apikeys" as "key"
+            where
+              "key"."kind" = $6
+              and "key"."tenant_id" = $7
+              and "key"."created_at" is null
+            order by
+              "key"."created_at" asc,
+              "key"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: of the platform
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "key"."doc" as "doc",
+      "key"."created_at" as "value",
+      "key"."id" as "id"
+    from
+      "apikeys"."apikeys" as "key"
+    where
+      "key"."kind" = $2
+    order by
+      "key"."created_at" desc,
+      "key"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- keyPage: of an agent
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "key"."doc" as "doc",
+      "key"."created_at" as "value",
+      "key"."id" as "id"
+    from
+      "apikeys"."apikeys" as "key"
+    where
+      "key"."kind" = $2
+      and "key"."tenant_id" = $3
+      and "key"."agent_id" = $4
+    order by
+      "key"."created_at" desc,
+      "key"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- userPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "user"."doc" as "doc",
+      "user"."created_at" as "value",
+      "user"."id" as "id"
+    from
+      "users"."users" as "user"
+    order by
+      "user"."created_at" desc,
+      "user"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- userPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "user"."doc" as "doc",
+      "user"."created_at" as "value",
+      "user"."id" as "id"
+    from
+      "users"."users" as "user"
+    where
+      ("user"."created_at", "user"."id") < ($2, $3)
+    order by
+      "user"."created_at" desc,
+      "user"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- userPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "user"."doc" as "doc",
+      "user"."created_at" as "value",
+      "user"."id" as "id"
+    from
+      "users"."users" as "user"
+    order by
+      "user"."created_at" asc,
+      "user"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- userPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "user"."doc" as "doc",
+              "user"."created_at" as "value",
+              "user"."id" as "id"
+            from
+              "users"."users" as "user"
+            where
+              ("user"."created_at", "user"."id") > ($2, $3)
+            order by
+              "user"."created_at" asc,
+              "user"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "user"."doc" as "doc",
+              "user"."created_at" as "value",
+              "user"."id" as "id"
+            from
+              "users"."users" as "user"
+            where
+              "user"."created_at" is null
+            order by
+              "user"."created_at" asc,
+              "user"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- userPage: with a part of the name
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "user"."doc" as "doc",
+      "user"."created_at" as "value",
+      "user"."id" as "id"
+    from
+      "users"."users" as "user"
+    where
+      "user"."search" ilike $2
+    order by
+      "user"."created_at" desc,
+      "user"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- membershipPages: call
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "membership"."doc" as "doc",
+      "membership"."since" as "value",
+      "membership"."tenant_id" as "id"
+    from
+      "users"."memberships" as "membership"
+    where
+      "membership"."user_id" = $2
+    order by
+      "membership"."since" asc,
+      "membership"."tenant_id" asc
+    limit
+      201
+  ) as "page";
+
+-- membershipsOf: call
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "membership"."doc" as "doc",
+      "membership"."since" as "value",
+      "membership"."tenant_id" as "id"
+    from
+      "users"."memberships" as "membership"
+    where
+      "membership"."user_id" = $2
+    order by
+      "membership"."since" asc,
+      "membership"."tenant_id" asc
+    limit
+      201
+  ) as "page";
+
+-- runnerCredentialPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "credential"."doc" as "doc",
+      "credential"."created_at" as "value",
+      "credential"."id" as "id"
+    from
+      "runner_credentials"."runner_credentials" as "credential"
+    where
+      "credential"."tenant_id" = $2
+      and "credential"."agent_id" = $3
+    order by
+      "credential"."created_at" desc,
+      "credential"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- runnerCredentialPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "credential"."doc" as "doc",
+      "credential"."created_at" as "value",
+      "credential"."id" as "id"
+    from
+      "runner_credentials"."runner_credentials" as "credential"
+    where
+      "credential"."tenant_id" = $2
+      and "credential"."agent_id" = $3
+      and ("credential"."created_at", "credential"."id") < ($4, $5)
+    order by
+      "credential"."created_at" desc,
+      "credential"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- runnerCredentialPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "credential"."doc" as "doc",
+      "credential"."created_at" as "value",
+      "credential"."id" as "id"
+    from
+      "runner_credentials"."runner_credentials" as "credential"
+    where
+      "credential"."tenant_id" = $2
+      and "credential"."agent_id" = $3
+    order by
+      "credential"."created_at" asc,
+      "credential"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- runnerCredentialPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "credential"."doc" as "doc",
+              "credential"."created_at" as "value",
+              "credential"."id" as "id"
+            from
+              "runner_credentials"."runner_credentials" as "credential"
+            where
+              "credential"."tenant_id" = $2
+              and "credential"."agent_id" = $3
+              and ("credential"."created_at", "credential"."id") > ($4, $5)
+            order by
+              "credential"."created_at" asc,
+              "credential"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "credential"."doc" as "doc",
+              "credential"."created_at" as "value",
+              "credential"."id" as "id"
+            from
+              "runner_credentials"."runner_credentials" as "credential"
+            where
+              "credential"."tenant_id" = $6
+              and "credential"."agent_id" = $7
+              and "credential"."created_at" is null
+            order by
+              "credential"."created_at" asc,
+              "credential"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- tenantPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tenant"."doc" as "doc",
+      "tenant"."created_at" as "value",
+      "tenant"."id" as "id"
+    from
+      "tenants"."tenants" as "tenant"
+    order by
+      "tenant"."created_at" desc,
+      "tenant"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- tenantPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tenant"."doc" as "doc",
+      "tenant"."created_at" as "value",
+      "tenant"."id" as "id"
+    from
+      "tenants"."tenants" as "tenant"
+    where
+      ("tenant"."created_at", "tenant"."id") < ($2, $3)
+    order by
+      "tenant"."created_at" desc,
+      "tenant"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- tenantPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tenant"."doc" as "doc",
+      "tenant"."created_at" as "value",
+      "tenant"."id" as "id"
+    from
+      "tenants"."tenants" as "tenant"
+    order by
+      "tenant"."created_at" asc,
+      "tenant"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- tenantPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "tenant"."doc" as "doc",
+              "tenant"."created_at" as "value",
+              "tenant"."id" as "id"
+            from
+              "tenants"."tenants" as "tenant"
+            where
+              ("tenant"."created_at", "tenant"."id") > ($2, $3)
+            order by
+              "tenant"."created_at" asc,
+              "tenant"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "tenant"."doc" as "doc",
+              "tenant"."created_at" as "value",
+              "tenant"."id" as "id"
+            from
+              "tenants"."tenants" as "tenant"
+            where
+              "tenant"."created_at" is null
+            order by
+              "tenant"."created_at" asc,
+              "tenant"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- lastActiveAt: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "tenants"."activity" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
+-- deliveryById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "deliveries"."deliveries" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- deliveryPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and ("delivery"."received_at", "delivery"."id") < ($4, $5)
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "delivery"."list_doc" as "doc",
+              "delivery"."received_at" as "value",
+              "delivery"."id" as "id"
+            from
+              "deliveries"."deliveries" as "delivery"
+            where
+              "delivery"."tenant_id" = $2
+              and "delivery"."integration_id" = $3
+              and ("delivery"."received_at", "delivery"."id") > ($4, $5)
+            order by
+              "delivery"."received_at" asc,
+              "delivery"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "delivery"."list_doc" as "doc",
+              "delivery"."received_at" as "value",
+              "delivery"."id" as "id"
+            from
+              "deliveries"."deliveries" as "delivery"
+            where
+              "delivery"."tenant_id" = $6
+              and "delivery"."integration_id" = $7
+              and "delivery"."received_at" is null
+            order by
+              "delivery"."received_at" asc,
+              "delivery"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with every filter
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."outcome" = $4
+      and "delivery"."received_at" >= $5
+      and "delivery"."received_at" < $6
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- withReplayMark: call
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."sha256" = $3
+  and "delivery"."received_at" >= $4
+  and "delivery"."received_at" <= $5
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  1;
+
+-- lastDeliveriesUntil: call
+select
+  "entry"."doc"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" <= $2
+order by
+  "entry"."place" desc
+limit
+  1;
+
+-- lastDeliveriesUntil: call
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."outcome" in ($4, $5, $6)
+      and "delivery"."received_at" <= $7
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- integrationById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "integrations"."integrations" stored
+    where
+      stored."id" = wanted."id"
+      and stored."disconnected" is not true
+    limit
+      1
+  ) found;
+
+-- lastDeliveries: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "integrations"."integrations" stored
+    where
+      stored."id" = wanted."id"
+      and stored."disconnected" is not true
+    limit
+      1
+  ) found;
+
+-- integrationPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "integration"."doc" as "doc",
+      "integration"."created_at" as "value",
+      "integration"."id" as "id"
+    from
+      "integrations"."integrations" as "integration"
+    where
+      "integration"."tenant_id" = $2
+      and "integration"."disconnected" is not true
+    order by
+      "integration"."created_at" desc,
+      "integration"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- integrationPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "integration"."doc" as "doc",
+      "integration"."created_at" as "value",
+      "integration"."id" as "id"
+    from
+      "integrations"."integrations" as "integration"
+    where
+      "integration"."tenant_id" = $2
+      and ("integration"."created_at", "integration"."id") < ($3, $4)
+      and "integration"."disconnected" is not true
+    order by
+      "integration"."created_at" desc,
+      "integration"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- integrationPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "integration"."doc" as "doc",
+      "integration"."created_at" as "value",
+      "integration"."id" as "id"
+    from
+      "integrations"."integrations" as "integration"
+    where
+      "integration"."tenant_id" = $2
+      and "integration"."disconnected" is not true
+    order by
+      "integration"."created_at" asc,
+      "integration"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- integrationPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "integration"."doc" as "doc",
+              "integration"."created_at" as "value",
+              "integration"."id" as "id"
+            from
+              "integrations"."integrations" as "integration"
+            where
+              "integration"."tenant_id" = $2
+              and ("integration"."created_at", "integration"."id") > ($3, $4)
+              and "integration"."disconnected" is not true
+            order by
+              "integration"."created_at" asc,
+              "integration"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "integration"."doc" as "doc",
+              "integration"."created_at" as "value",
+              "integration"."id" as "id"
+            from
+              "integrations"."integrations" as "integration"
+            where
+              "integration"."tenant_id" = $5
+              and "integration"."created_at" is null
+              and "integration"."disconnected" is not true
+            order by
+              "integration"."created_at" asc,
+              "integration"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- integrationPage: of an agent and a provider
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "integration"."doc" as "doc",
+      "integration"."created_at" as "value",
+      "integration"."id" as "id"
+    from
+      "integrations"."integrations" as "integration"
+    where
+      "integration"."tenant_id" = $2
+      and "integration"."agent_id" = $3
+      and "integration"."provider" = $4
+      and "integration"."disconnected" is not true
+    order by
+      "integration"."created_at" desc,
+      "integration"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- integrationCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."integrations" as value,
+      stored.revision
+    from
+      "integrations"."integration_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;

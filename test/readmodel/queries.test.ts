@@ -1,0 +1,47 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { format } from 'sql-formatter';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import { QUERY_CASES } from '../fixtures/query-cases.ts';
+
+const root = `${import.meta.dirname}/../..`;
+const SNAPSHOT = `${import.meta.dirname}/queries.sql`;
+
+/** The SQL text of every statement that a call sends. The reads find no rows. */
+const statementsOf = async (call: (reads: Reads) => unknown): Promise<string[]> => {
+  const texts: string[] = [];
+  const reads = readsOver(async <R>({ text }: { text: string }) => {
+    texts.push(text);
+    const noRows = { body: null, found: 0, held: 0, value: null, id: null };
+    return (text.includes('"found"') ? [noRows] : []) as R[];
+  });
+  await call(reads as Reads);
+  return texts;
+};
+
+const render = async (): Promise<string> => {
+  const sections: string[] = [];
+  for (const [name, cases] of Object.entries(QUERY_CASES))
+    for (const [label, { run }] of Object.entries(cases))
+      for (const text of await statementsOf(run))
+        sections.push(`-- ${name}: ${label}\n${format(text, { language: 'postgresql', expressionWidth: 100 })};\n`);
+  return sections.join('\n');
+};
+
+test('every query function of the read models has a case in this test', async () => {
+  const files = globSync('projections/*/*.queries.ts', { cwd: root });
+  assert.ok(files.length > 8);
+  const modules = await Promise.all(files.map((file) => import(`${root}/${file}`) as Promise<Record<string, unknown>>));
+  const functions = modules.flatMap((exported) => Object.keys(exported).filter((name) => typeof exported[name] === 'function'));
+  assert.equal(functions.toSorted(), Object.keys(QUERY_CASES).toSorted());
+});
+
+test('the SQL of every query equals the committed queries.sql; to accept a change, run this file with UPDATE_SQL=1', async () => {
+  const rendered = await render();
+  if (process.env.UPDATE_SQL === '1') writeFileSync(SNAPSHOT, rendered);
+  assert.fixture(readFileSync(SNAPSHOT, 'utf8'), rendered);
+});
+
+test.run();
