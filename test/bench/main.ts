@@ -14,7 +14,8 @@ const USAGE = `npm run bench -- [W1 … W6] [--seconds 5] [--runs 3] [--agents 1
 npm run bench -- store [--runs 3]                                       the embedded event store compared with a simple one
 npm run bench -- growth [--events 10000000]                             the embedded event store as its log grows
 npm run bench -- rebuild [--events 1000000]                             a rebuild of the projections
-npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s`;
+npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
+npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows`;
 
 const SIZES = { tenants: 20, integrations: 100 };
 const WARMUP_SECONDS = 2;
@@ -104,7 +105,7 @@ const { positionals, values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
     runs: { type: 'string', default: '3' },
-    agents: { type: 'string', default: '10000' },
+    agents: { type: 'string' },
     events: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -121,6 +122,12 @@ const lag = async (seconds: number): Promise<string> => {
   return table(['events/s', 'events', 'p50 ms', 'p99 ms', 'max ms'], [[perSecond, events, p50, p99, max].map(String)]);
 };
 
+const lists = async (agents: number): Promise<string> => {
+  const figures = await (await import('./lists.ts')).listBench(agents);
+  const rows = figures.map(({ name, small, large }) => [name, small.toFixed(0), large.toFixed(0), (large / small).toFixed(2)]);
+  return table(['agents', '10,000: µs', `${agents}: µs`, 'ratio'], rows);
+};
+
 const bench = async (): Promise<string> => {
   if (values.help) return USAGE;
   const [first] = positionals;
@@ -128,9 +135,15 @@ const bench = async (): Promise<string> => {
   if (first === 'rebuild') return rebuild(parseCount(values.events ?? '1000000', 'events'));
   if (first === 'growth') return (await import('./growth.ts')).growthBench(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
+  if (first === 'lists') return lists(parseCount(values.agents ?? '1000000', 'agents'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const selected = selectWorkloads(positionals);
-  return platformBench({ selected, runs, seconds: parseCount(values.seconds, 'seconds'), agents: parseCount(values.agents, 'agents') });
+  return platformBench({
+    selected,
+    runs,
+    seconds: parseCount(values.seconds, 'seconds'),
+    agents: parseCount(values.agents ?? '10000', 'agents'),
+  });
 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void exit(1));
