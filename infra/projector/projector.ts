@@ -12,7 +12,7 @@ import { REQUEST_CHANNEL } from './maintenance-requests.ts';
 import { publishReactors, type ReactorStatus } from './reactor-status.ts';
 import { openRowBudget } from './row-cache.ts';
 import { type Projector, type RunningProjection, standbyProjection, writerNamesOf } from './running-projection.ts';
-import { createSystemTables } from './schema.ts';
+import { createSystemTables, hasTrigrams } from './schema.ts';
 import { type LogEnd, type ProjectionStatus, publishStatuses, statusOf, trackLogEnd } from './status.ts';
 import { scheduleReopen, takeOver } from './take-over.ts';
 import { createSingleFlight, startTickLoop } from './tick-loop.ts';
@@ -115,6 +115,8 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
   const db = await state.locks.connect();
   if (db !== state.preparedConnection) {
     await createSystemTables(db);
+    if (!(await hasTrigrams(db)))
+      state.options.logger.warn('the database lacks pg_trgm or btree_gin: searches read every row of their tenant');
     await db.query(`listen ${REQUEST_CHANNEL}`);
     db.on('notification', onRequest);
   }

@@ -74,6 +74,9 @@ const trigramSchema = async (client: ClientBase): Promise<string | null> => {
   return rows[0]?.schema ?? null;
 };
 
+/** Whether the database has the extensions for searches. */
+export const hasTrigrams = async (client: ClientBase): Promise<boolean> => (await trigramSchema(client)) !== null;
+
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
   `${quoteIdentifier(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
 
