@@ -115,8 +115,7 @@ const prepareConnection = async (state: State, onRequest: () => void): Promise<p
   const db = await state.locks.connect();
   if (db !== state.preparedConnection) {
     await createSystemTables(db);
-    if (!(await hasTrigrams(db)))
-      state.options.logger.warn('the database lacks pg_trgm or btree_gin: searches read every row of their tenant');
+    if (!(await hasTrigrams(db))) state.logger.warn('the database lacks pg_trgm or btree_gin: searches read every row of their tenant');
     await db.query(`listen ${REQUEST_CHANNEL}`);
     db.on('notification', onRequest);
   }

@@ -8,8 +8,8 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { listen } from '../../infra/http/listen.ts';
 import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
-import { audit } from '../../projections/audit/audit-log.ts';
-import type { PageQuery } from '../../projections/read-model.ts';
+import { audit, table } from '../../projections/audit/audit-log.ts';
+import type { Reads } from '../../projections/read-model.ts';
 import { startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -43,10 +43,10 @@ const startServer = async (lines: number) => {
   const watched = { pages: 0, before: async (_: number): Promise<void> => {} };
   const own = { ...p.reads };
   Object.assign(p.reads, {
-    page: async (query: PageQuery) => {
-      if (query.from.projection !== audit.name) return own.page(query);
+    page: async (...query: Parameters<Reads['page']>) => {
+      if (query[0].table.name !== table.name) return own.page(...query);
       await watched.before(++watched.pages);
-      return reads.page(query);
+      return reads.page(...query);
     },
     passed: (name: string, token: string, ms?: number) => (name === audit.name ? reads : own).passed(name, token, ms),
   });

@@ -3,8 +3,8 @@ import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
-import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
 import { models } from '../../projections/agents/model.ts';
 import { compareText } from '../../projections/column-values.ts';
 import { USER_SORTS, userPage } from '../../projections/identity/user.queries.ts';
@@ -115,7 +115,7 @@ type Listed = { readonly list: List; readonly projection: AnyProjection; readonl
 type Platform = Awaited<ReturnType<typeof filled>>;
 
 /** The items of all pages of two items. Each page but the last one must be full. */
-const readPages = async (reads: Reads, list: List, sort: PageQuery['sort']): Promise<Item[]> => {
+const readPages = async (reads: Reads, list: List, sort: PageWindow['sort']): Promise<Item[]> => {
   const items: Item[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page = await list(reads, { sort, limit: 2, cursor });
@@ -128,7 +128,7 @@ const readPages = async (reads: Reads, list: List, sort: PageQuery['sort']): Pro
 };
 
 /** The items of a list, as a fold of the log in memory has them: those of this tenant, or of the platform. */
-const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descending }: PageQuery['sort']): Item[] => {
+const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descending }: PageWindow['sort']): Item[] => {
   const [table] = projection.tables;
   const at = doc ? Object.keys(table!.docs).indexOf(doc) : 0;
   const direction = descending ? -1 : 1;
