@@ -4,7 +4,8 @@ import { ApiKeyCreate, revokePlatformKey } from '../../commands/identity/api-key
 import { tokenOf } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
-import { apikeys, keyPage } from '../../projections/identity/api-key.ts';
+import { keyPage } from '../../projections/identity/api-key.queries.ts';
+import { apikeys } from '../../projections/identity/api-key.ts';
 import { BASE62, randomText } from '../aggregates/random-text.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
