@@ -153,6 +153,8 @@ test('serve and work export what the dashboard and the alert rules ask for, with
       for (const name of ['event_store', 'postgres', 'nats']) assert.is(seriesSum(scraped, 'annals_dependency_up', { name }), 1, name);
       assert.ok(seriesSum(scraped, 'annals_store_append_seconds_count', { outcome: 'ok' })! > 0);
     }
+    const oldest = seriesSum(worked, 'annals_consumer_oldest_unacknowledged_seconds', { tenant, agent })!;
+    assert.ok(oldest > 0 && oldest < 120, `the oldest unacknowledged message is ${oldest} s old`);
     const inSeconds = seriesSum(worked, 'annals_delivery_seconds_sum')!;
     assert.ok(inSeconds > 0 && inSeconds < 60, `${inSeconds} s from receipt to acknowledgement`);
     const { bavail, bsize } = statfsSync(data);
