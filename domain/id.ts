@@ -6,3 +6,22 @@ export const id25 = /^c[a-z0-9]{24}$/;
 export const Id25 = z.string().regex(id25, 'must be an id: c and 24 characters of a-z0-9');
 
 export const isId25 = (text: string): boolean => text.length === 25 && id25.test(text);
+
+/** The kinds of resources with an id, with the id in the examples of the API documents. */
+const EXAMPLE_IDS = {
+  tenant: 'cujzde8gxd6ncf10epf91dhod',
+  agent: 'czdoc9is0j8ht9lgmxg9edn58',
+  user: 'c1u33xtplpft75v2seh60kvj5',
+  model: 'c0ce9uvw53efr4edt2sywb3wk',
+  plan: 'ch5dnsipzz5fk2z9ri19r0wyo',
+  'API key': 'cjfljooa5lqsaj08xui6d39zz',
+  'runner key': 'czzg4zdmen2khvdgaj8gxbeny',
+  'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',
+  'webhook integration': 'cj8b7tfq7xkwo886vompzom75',
+  delivery: 'cwbbr4qmw2wxfogo4mvn4a4wf',
+  'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',
+} as const;
+
+/** A schema for the id of a resource of this kind. The API documents show its description and an example. */
+export const idOf = (kind: keyof typeof EXAMPLE_IDS, description = `The id of the ${kind}`) =>
+  Id25.meta({ description, examples: [EXAMPLE_IDS[kind]] });

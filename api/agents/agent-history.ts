@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { comparePositions, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
-import { Instant } from '../../domain/fields.ts';
-import { Id25 } from '../../domain/id.ts';
+import { EventId, Instant, Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
@@ -16,23 +16,40 @@ import { scopedCache } from '../http/scoped-cache.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
-const Change = z.object({ pointer: z.string(), from: z.unknown(), to: z.unknown() });
-const ActorRead = z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() });
+const Change = z.object({
+  pointer: z.string().meta({ description: 'A JSON pointer to the field that changed', examples: ['/description'] }),
+  from: z.unknown().meta({ description: 'The value before', examples: [null] }),
+  to: z.unknown().meta({ description: 'The value after', examples: ['Reviews pull requests'] }),
+});
+const ActorRead = z.object({
+  kind: z.enum(['user', 'agent', 'system']).meta({ description: 'What kind of actor this is' }),
+  id: z
+    .string()
+    .meta({ description: 'The id of the user or agent, or the name of the part of the platform', examples: ['cagb8wd2opnlj1oqbntoemz4x'] }),
+  key_id: z.string().nullish().meta({ description: 'The API key that was used; null if none was' }),
+});
 
 const HistoryEntry = z
   .object({
-    event_id: z.string(),
-    type: z.string(),
-    at: z.string(),
-    actor: ActorRead,
-    cause: z.string().nullable(),
-    position: z.string(),
-    revision: z.int(),
-    changes: z.array(Change),
+    event_id: EventId,
+    type: z.string().meta({ description: 'The type of the event', examples: ['AgentUpdated'] }),
+    at: Timestamp.meta({ description: 'When it happened' }),
+    actor: ActorRead.meta({ description: 'Who did it' }),
+    cause: z.string().nullable().meta({ description: 'The id of the event that caused this one' }),
+    position: z.string().meta({ description: 'The position of the event in the log', examples: ['48211:48211'] }),
+    revision: z.int().meta({ description: "The index of the event in the agent's stream" }),
+    changes: z.array(Change).meta({ description: 'The fields that changed' }),
   })
   .meta({ id: 'HistoryEntry' });
 
-const ResourceDiff = z.object({ id: Id25, from: z.string(), to: z.string(), changes: z.array(Change) }).meta({ id: 'ResourceDiff' });
+const ResourceDiff = z
+  .object({
+    id: idOf('agent'),
+    from: z.string().meta({ description: 'The position of the earlier state', examples: ['47110:47110'] }),
+    to: z.string().meta({ description: 'The position of the later state', examples: ['48211:48211'] }),
+    changes: z.array(Change).meta({ description: 'The fields that differ' }),
+  })
+  .meta({ id: 'ResourceDiff' });
 
 type Fields = Record<string, unknown>;
 
@@ -174,7 +191,10 @@ export const historyOperations = {
     path: `${AGENT}/diff`,
     summary: 'Compare the agent at two times or positions',
     permit: 'agent:read',
-    query: z.strictObject({ from: z.string().max(64), to: z.string().max(64).optional() }),
+    query: z.strictObject({
+      from: z.string().max(64).meta({ description: 'The earlier time or Consistency-Token' }),
+      to: z.string().max(64).optional().meta({ description: 'The later time or Consistency-Token; default: now' }),
+    }),
     reply: ResourceDiff,
     projection: AS_OF_PROJECTION,
     noETag: true,

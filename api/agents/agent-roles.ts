@@ -20,33 +20,66 @@ import {
 import { loadTenant } from '../../commands/tenants/tenant.ts';
 import type * as Agent from '../../domain/agents/agent.ts';
 import { effectiveRoles, rolesOf } from '../../domain/agents/agent-roles.ts';
-import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
-import { Id25 } from '../../domain/id.ts';
+import { AGENT_ROLES, permissionsOfRoles } from '../../domain/agents/role-permissions.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { Id25, idOf } from '../../domain/id.ts';
+import type * as Tenant from '../../domain/tenants/tenant.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, listQuery, type PageWindow, paginate } from '../http/paging.ts';
+import { PermissionRead } from './effective-permissions.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
 const AgentRoleAssignmentRead = z
   .object({
-    agent_id: Id25,
-    user_id: Id25,
-    tenant_id: Id25,
-    role: z.enum(AGENT_ROLES),
-    created_at: z.string(),
-    updated_at: z.string(),
-    user_email: z.string().nullable(),
-    user_name: z.string().nullable(),
+    agent_id: idOf('agent'),
+    user_id: idOf('user'),
+    tenant_id: idOf('tenant'),
+    role: z.enum(AGENT_ROLES).meta({ description: 'The role on the agent' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    user_email: z
+      .string()
+      .nullable()
+      .meta({ description: 'The e-mail address of the user', examples: ['ada@example.com'] }),
+    user_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the user', examples: ['Ada Lovelace'] }),
   })
   .meta({ id: 'AgentRoleAssignmentRead' });
 
 const AgentUserGrantRead = z
-  .object({ agent_id: Id25, user_id: Id25, role: z.string(), created_at: z.string() })
+  .object({
+    agent_id: idOf('agent'),
+    user_id: idOf('user'),
+    role: z.string().meta({ description: 'The kind of access: VIEWER or EDITOR', examples: ['EDITOR'] }),
+    created_at: Timestamp,
+  })
   .meta({ id: 'AgentUserGrantRead' });
 
-const RolePermissionsRead = z.object({ roles: z.record(z.string(), z.array(z.string())) }).meta({ id: 'AgentRolePermissions' });
+const RolePermissionsRead = z
+  .object({
+    roles: z
+      .record(z.string(), z.array(z.string()))
+      .meta({ description: 'The labels of the permissions of each role', examples: [{ VIEWER: ['View', 'Chat (read-only)'] }] }),
+    permissions: z.record(z.string(), z.array(PermissionRead)).meta({
+      description: 'The same permissions with their identifiers, which `/me` and problems use',
+      examples: [
+        {
+          VIEWER: [
+            { id: 'agent:read', label: 'View' },
+            { id: 'agent:chat:read', label: 'Chat (read-only)' },
+          ],
+        },
+      ],
+    }),
+  })
+  .meta({ id: 'AgentRolePermissions' });
+
+const rolePermissionsView = ({ role_permissions: roles }: Tenant.Tenant) => ({ roles, permissions: permissionsOfRoles(roles) });
 
 const listItemsOf = <Role>(assignments: Agent.RoleAssignments<Role>) =>
   Object.entries(assignments).map(([id, { created_at }]) => ({ id, created_at }));
@@ -67,7 +100,7 @@ const listGrants = async (ctx: Ctx, { agent_id, ...window }: PageWindow & { agen
 
 const readRolePermissions = async (ctx: Ctx) => {
   const tenant = await loadTenant(ctx);
-  return { ...tenant, state: { roles: tenant.state.role_permissions } };
+  return { ...tenant, state: rolePermissionsView(tenant.state) };
 };
 
 export const agentRoleOperations = {
@@ -164,6 +197,9 @@ export const agentRoleOperations = {
     permit: 'tenant:settings:write',
     body: AgentRolePermissionGrid,
     reply: RolePermissionsRead,
-    run: changeRolePermissions,
+    run: async (ctx, input) => {
+      const tenant = await changeRolePermissions(ctx, input);
+      return { ...tenant, state: rolePermissionsView(tenant.state) };
+    },
   }),
 };

@@ -1,27 +1,45 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { effectivePermissions } from '../../domain/access/permission.ts';
-import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { tokenOf } from '../../domain/event.ts';
-import { Id25 } from '../../domain/id.ts';
+import { EventId, Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf } from '../http/paging.ts';
 
+/** A permission on an agent, with the identifier that `/me` and problems use and the label that people see. */
+export const PermissionRead = z.object({
+  id: z.enum(Object.values(PERMISSION_OF_LABEL)).meta({ description: 'The identifier of the permission' }),
+  label: z.enum(LABELS).meta({ description: 'The name of the permission for people' }),
+});
+
 const EffectivePermissions = z
   .object({
-    user_id: Id25,
-    agent_id: Id25,
-    as_of: z.string(),
-    permissions: z.array(
-      z.object({
-        label: z.enum(LABELS),
-        allowed: z.boolean(),
-        decided_by: z.object({ event_id: z.string(), type: z.string(), at: z.string() }).nullable(),
-      }),
-    ),
+    user_id: idOf('user'),
+    agent_id: idOf('agent'),
+    as_of: z.string().meta({
+      description: 'The time of the answer, or the position that `as_of` was resolved to',
+      examples: ['2026-03-14T09:26:53.589Z'],
+    }),
+    permissions: z
+      .array(
+        PermissionRead.extend({
+          allowed: z.boolean().meta({ description: 'Whether the user has the permission', examples: [true] }),
+          decided_by: z
+            .object({
+              event_id: EventId,
+              type: z.string().meta({ description: 'The type of the event', examples: ['AgentRoleAssigned'] }),
+              at: Timestamp.meta({ description: 'When it happened' }),
+            })
+            .nullable()
+            .meta({ description: 'The event that gave or refused the permission; null if no event did' }),
+        }),
+      )
+      .meta({ description: 'Every permission on agents' }),
   })
   .meta({ id: 'EffectivePermissions' });
 
@@ -47,7 +65,7 @@ export const effectivePermissionOperations = {
     summary: 'Read what a user may do with the agent, and which event decided it',
     permit: 'agent:read',
     permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write`.',
-    query: z.strictObject({ user_id: Id25.optional(), as_of: AsOf }),
+    query: z.strictObject({ user_id: idOf('user', 'The user; default: the caller').optional(), as_of: AsOf }),
     reply: EffectivePermissions,
     noETag: true,
     run: readEffective,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
+import { exampleOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, schemaOf, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
@@ -42,12 +43,17 @@ const problemStatusesOf = (row: Operation): number[] => [
   503,
 ];
 
+const jsonContentOf = (body: z.ZodType, io: 'input' | 'output', schemas: Schemas) => {
+  const schema = schemaOf(body, io, schemas) as Json;
+  return { 'application/json': { schema, example: exampleOf(schema, schemas) } };
+};
+
 const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
   const headers = Object.fromEntries(responseHeadersOf(row).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
   const content = {
     headers,
-    ...(row.reply ? { content: { 'application/json': { schema: schemaOf(row.reply, 'output', schemas) } } } : {}),
+    ...(row.reply ? { content: jsonContentOf(row.reply, 'output', schemas) } : {}),
   };
   return {
     operationId: name,
@@ -56,9 +62,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row.path, row.query, schemas), ...headerParametersOf(row)],
-    ...(row.body
-      ? { requestBody: { required: needsBody(row), content: { 'application/json': { schema: schemaOf(row.body, 'input', schemas) } } } }
-      : {}),
+    ...(row.body ? { requestBody: { required: needsBody(row), content: jsonContentOf(row.body, 'input', schemas) } } : {}),
     responses: {
       [status]: { description: row.summary, ...content },
       ...(row.alternateStatus === 200 ? { 200: { description: 'The resource existed before and has been updated', ...content } } : {}),

@@ -3,22 +3,53 @@ import * as Permission from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, GRANT_ROLES, LABELS } from '../../domain/agents/role-permissions.ts';
-import { Id25 } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 
-export const AgentRoleAssignmentCreate = z.strictObject({ role: z.enum(AGENT_ROLES) }).meta({ id: 'AgentRoleAssignmentCreate' });
-export const AgentUserGrant = z.strictObject({ user_id: Id25, role: z.enum(GRANT_ROLES).default('VIEWER') }).meta({ id: 'AgentUserGrant' });
+export const AgentRoleAssignmentCreate = z
+  .strictObject({ role: z.enum(AGENT_ROLES).meta({ description: 'The role on the agent' }) })
+  .meta({ id: 'AgentRoleAssignmentCreate' });
+export const AgentUserGrant = z
+  .strictObject({
+    user_id: idOf('user').meta({ description: 'The member who gets access' }),
+    role: z
+      .enum(GRANT_ROLES)
+      .default('VIEWER')
+      .meta({ description: 'VIEWER gives the permissions of the role VIEWER, EDITOR those of MANAGER', examples: ['EDITOR'] }),
+  })
+  .meta({ id: 'AgentUserGrant' });
 export const AgentGrantRequest = z
-  .strictObject({ user_id: Id25, agent_id: Id25, role: z.enum(GRANT_ROLES).nullable().default('VIEWER') })
+  .strictObject({
+    user_id: idOf('user').meta({ description: 'The member who gets access' }),
+    agent_id: idOf('agent'),
+    role: z
+      .enum(GRANT_ROLES)
+      .nullable()
+      .default('VIEWER')
+      .meta({
+        description: 'VIEWER gives the permissions of the role VIEWER, EDITOR those of MANAGER; null revokes the grant',
+        examples: ['EDITOR'],
+      }),
+  })
   .meta({ id: 'AgentGrantRequest' });
-export const AgentOwnershipTransfer = z.strictObject({ new_owner_id: Id25 }).meta({ id: 'AgentOwnershipTransfer' });
+export const AgentOwnershipTransfer = z
+  .strictObject({ new_owner_id: idOf('user').meta({ description: 'The member who becomes the only owner' }) })
+  .meta({ id: 'AgentOwnershipTransfer' });
 
 const Labels = z.array(z.enum(LABELS)).max(LABELS.length);
 export const AgentRolePermissionGrid = z
-  .strictObject({ roles: z.strictObject({ VIEWER: Labels.optional(), MANAGER: Labels.optional(), OWNER: Labels.optional() }) })
-  .meta({ id: 'AgentRolePermissionGrid' });
+  .strictObject({
+    roles: z
+      .strictObject({
+        VIEWER: Labels.optional().meta({ description: 'The permissions of VIEWERs' }),
+        MANAGER: Labels.optional().meta({ description: 'The permissions of MANAGERs' }),
+        OWNER: Labels.optional().meta({ description: 'The permissions of OWNERs' }),
+      })
+      .meta({ description: 'The labels of the permissions of each role. Roles that are left out keep theirs; OWNER has all' }),
+  })
+  .meta({ id: 'AgentRolePermissionGrid', examples: [{ roles: { VIEWER: ['View', 'Chat (read-only)'] } }] });
 
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 type AgentUserPath = AgentPath & { readonly user_id: string };
@@ -80,7 +111,5 @@ export const transferOwnership = async (
  * Sets the permissions (named by labels) of each given agent role. Roles that are not given keep their permissions.
  * @throws Refusal invalid if OWNER would lose a permission
  */
-export const changeRolePermissions = async (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) => {
-  const loaded = await ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));
-  return { ...loaded, state: { roles: loaded.state.role_permissions } };
-};
+export const changeRolePermissions = (ctx: Ctx, { roles }: Input<typeof AgentRolePermissionGrid, 'tenant_id'>) =>
+  ctx.transact(Tenant, ctx.tenant, Permission.changeRolePermissions(roles));

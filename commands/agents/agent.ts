@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
+import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import { restore, undelete } from '../../domain/agents/agent-restore.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { DisplayLine, displayText, Slug } from '../../domain/fields.ts';
-import { Id25 } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -18,48 +19,58 @@ const ResourceClass = displayText(1, 64);
 
 export const AgentCreate = z
   .strictObject({
-    name: Agent.AgentName,
-    slug: Slug,
-    can_author_skills: z.boolean().default(false),
-    description: NullableText.default(null),
-    description_prompt: NullableText.default(null),
-    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared'),
-    image_ref: DisplayLine.nullable().default(null),
-    initial_greeting: NullableText.default(null),
-    is_admin_only: z.boolean().default(false),
-    iteration_warn_threshold: Threshold.default(null),
-    kind: z.enum(Agent.AGENT_KINDS).default('user'),
-    resource_class: ResourceClass.default('small'),
-    voice: Voice.default(null),
+    name: Agent.AgentName.meta(AGENT_FIELDS.name),
+    slug: Slug.meta(AGENT_FIELDS.slug),
+    can_author_skills: z.boolean().default(false).meta(AGENT_FIELDS.can_author_skills),
+    description: NullableText.default(null).meta(AGENT_FIELDS.description),
+    description_prompt: NullableText.default(null).meta(AGENT_FIELDS.description_prompt),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).default('shared').meta(AGENT_FIELDS.environment_mode),
+    image_ref: DisplayLine.nullable().default(null).meta(AGENT_FIELDS.image_ref),
+    initial_greeting: NullableText.default(null).meta(AGENT_FIELDS.initial_greeting),
+    is_admin_only: z.boolean().default(false).meta(AGENT_FIELDS.is_admin_only),
+    iteration_warn_threshold: Threshold.default(null).meta(AGENT_FIELDS.iteration_warn_threshold),
+    kind: z.enum(Agent.AGENT_KINDS).default('user').meta(AGENT_FIELDS.kind),
+    resource_class: ResourceClass.default('small').meta(AGENT_FIELDS.resource_class),
+    voice: Voice.default(null).meta(AGENT_FIELDS.voice),
   })
-  .meta({ id: 'AgentCreate' });
+  .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
 
 export const AgentUpdate = z
   .strictObject({
-    can_author_skills: z.boolean().nullish(),
-    description: NullableText.optional(),
-    description_prompt: NullableText.optional(),
-    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish(),
-    external_mail_enabled: z.boolean().nullish(),
-    image_ref: DisplayLine.nullish(),
-    initial_greeting: NullableText.optional(),
-    is_active: z.boolean().nullish(),
-    is_admin_only: z.boolean().nullish(),
-    iteration_warn_threshold: Threshold.optional(),
-    name: Agent.AgentName.nullish(),
-    resource_class: ResourceClass.nullish(),
-    ssh_public_key: NullableText.optional(),
-    voice: Voice.optional(),
+    can_author_skills: z.boolean().nullish().meta(AGENT_FIELDS.can_author_skills),
+    description: NullableText.optional().meta(AGENT_FIELDS.description),
+    description_prompt: NullableText.optional().meta(AGENT_FIELDS.description_prompt),
+    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish().meta(AGENT_FIELDS.environment_mode),
+    external_mail_enabled: z.boolean().nullish().meta(AGENT_FIELDS.external_mail_enabled),
+    image_ref: DisplayLine.nullish().meta(AGENT_FIELDS.image_ref),
+    initial_greeting: NullableText.optional().meta(AGENT_FIELDS.initial_greeting),
+    is_active: z.boolean().nullish().meta(AGENT_FIELDS.is_active),
+    is_admin_only: z.boolean().nullish().meta(AGENT_FIELDS.is_admin_only),
+    iteration_warn_threshold: Threshold.optional().meta(AGENT_FIELDS.iteration_warn_threshold),
+    name: Agent.AgentName.nullish().meta(AGENT_FIELDS.name),
+    resource_class: ResourceClass.nullish().meta(AGENT_FIELDS.resource_class),
+    ssh_public_key: NullableText.optional().meta(AGENT_FIELDS.ssh_public_key),
+    voice: Voice.optional().meta(AGENT_FIELDS.voice),
   })
-  .meta({ id: 'AgentUpdate' });
+  .meta({ id: 'AgentUpdate', examples: [{ description: 'Reviews pull requests', is_active: false }] });
 
 const CHAIN_LENGTH = 'must have 1 to 5 items';
 
 export const AgentModelChainUpdate = z
-  .strictObject({ model_ids: z.array(Id25).min(1, CHAIN_LENGTH).max(5, CHAIN_LENGTH) })
+  .strictObject({
+    model_ids: z
+      .array(idOf('model'))
+      .min(1, CHAIN_LENGTH)
+      .max(5, CHAIN_LENGTH)
+      .meta({ description: 'The models in their order; the first is the primary' }),
+  })
   .meta({ id: 'AgentModelChainUpdate' });
 
-export const Restore = z.strictObject({ revision: z.int().min(0).optional() }).meta({ id: 'Restore' });
+export const Restore = z
+  .strictObject({
+    revision: z.int().min(0).optional().meta({ description: 'The revision of the settings to restore; absent: undelete the agent' }),
+  })
+  .meta({ id: 'Restore', examples: [{ revision: 3 }] });
 
 /** Loads an agent of the context's tenant. @throws Refusal not_found if it does not exist or is deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {

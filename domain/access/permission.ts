@@ -114,7 +114,7 @@ export const changeRolePermissions =
  * Whether a user has the permission with this label on an agent. `decided_by` is the event that gave or refused the
  * permission; null if no event did.
  */
-export type EffectivePermission = { label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
+export type EffectivePermission = { id: AgentPermission; label: AgentLabel; allowed: boolean; decided_by: EventRef | null };
 
 /**
  * Lists for every label whether the user has its permission on the agent, and which event decided that. This event
@@ -133,6 +133,11 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
     const allowed = agentAllows(tenant, user_id, agent, PERMISSION_OF_LABEL[label]);
     const grantedBy =
       hasAll || (member?.role === 'AUDITOR' && label === 'View') ? member?.by : sources.find(({ labels }) => labels.includes(label))?.by;
-    return { label, allowed, decided_by: (allowed ? grantedBy : agent.is_admin_only ? agent.admin_only_by : null) ?? null };
+    return {
+      id: PERMISSION_OF_LABEL[label],
+      label,
+      allowed,
+      decided_by: (allowed ? grantedBy : agent.is_admin_only ? agent.admin_only_by : null) ?? null,
+    };
   });
 };

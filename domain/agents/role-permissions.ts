@@ -33,3 +33,12 @@ const MANAGER: readonly AgentLabel[] = [...VIEWER, 'Assign work', 'Edit settings
 
 /** The labels of the permissions that each agent role has, unless the tenant has changed them. */
 export const DEFAULT_ROLE_PERMISSIONS: RolePermissions = { VIEWER, MANAGER, OWNER: LABELS };
+
+/** A permission on an agent: its identifier, and the label that people see. */
+export type LabeledPermission = { readonly id: AgentPermission; readonly label: AgentLabel };
+
+/** Returns the permissions of each role with their identifiers and labels. */
+export const permissionsOfRoles = (roles: RolePermissions): Record<AgentRole, LabeledPermission[]> => {
+  const labeled = (labels: readonly AgentLabel[]) => labels.map((label) => ({ id: PERMISSION_OF_LABEL[label], label }));
+  return { VIEWER: labeled(roles.VIEWER), MANAGER: labeled(roles.MANAGER), OWNER: labeled(roles.OWNER) };
+};

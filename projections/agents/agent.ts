@@ -1,55 +1,59 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
+import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { ROLE_OF_GRANT } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position, sortKey } from '../../domain/event.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
 const AgentListFields = z.object({
-  id: Id25,
-  tenant_id: Id25,
-  name: z.string(),
-  slug: z.string(),
-  description: z.string().nullable(),
-  initial_greeting: z.string().nullable(),
-  is_active: z.boolean(),
-  is_admin_only: z.boolean(),
-  is_seed: z.boolean(),
-  can_author_skills: z.boolean(),
-  image_ref: z.string().nullable(),
-  resource_class: z.string(),
-  repo_url: z.string().nullable(),
-  code_ref: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  created_by_agent_id: z.string().nullable(),
-  created_by_id: z.string().nullable(),
-  voice: z.string().nullable(),
-  zoom_managed: z.boolean(),
-  kind: z.enum(Agent.AGENT_KINDS),
-  description_prompt: z.string().nullable(),
+  id: idOf('agent'),
+  tenant_id: idOf('tenant'),
+  name: z.string().meta(AGENT_FIELDS.name),
+  slug: z.string().meta(AGENT_FIELDS.slug),
+  description: z.string().nullable().meta(AGENT_FIELDS.description),
+  initial_greeting: z.string().nullable().meta(AGENT_FIELDS.initial_greeting),
+  is_active: z.boolean().meta(AGENT_FIELDS.is_active),
+  is_admin_only: z.boolean().meta(AGENT_FIELDS.is_admin_only),
+  is_seed: z.boolean().meta(AGENT_FIELDS.is_seed),
+  can_author_skills: z.boolean().meta(AGENT_FIELDS.can_author_skills),
+  image_ref: z.string().nullable().meta(AGENT_FIELDS.image_ref),
+  resource_class: z.string().meta(AGENT_FIELDS.resource_class),
+  repo_url: z.string().nullable().meta(AGENT_FIELDS.repo_url),
+  code_ref: z.string().meta(AGENT_FIELDS.code_ref),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  created_by_agent_id: z.string().nullable().meta(AGENT_FIELDS.created_by_agent_id),
+  created_by_id: z.string().nullable().meta(AGENT_FIELDS.created_by_id),
+  voice: z.string().nullable().meta(AGENT_FIELDS.voice),
+  zoom_managed: z.boolean().meta(AGENT_FIELDS.zoom_managed),
+  kind: z.enum(Agent.AGENT_KINDS).meta(AGENT_FIELDS.kind),
+  description_prompt: z.string().nullable().meta(AGENT_FIELDS.description_prompt),
 });
 
 export const AgentRead = AgentListFields.extend({
-  environment_mode: z.enum(Agent.ENVIRONMENT_MODES),
-  external_mail_enabled: z.boolean(),
-  iteration_warn_threshold: z.int().nullable(),
-  skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
-  ssh_public_key: z.string().nullable(),
+  environment_mode: z.enum(Agent.ENVIRONMENT_MODES).meta(AGENT_FIELDS.environment_mode),
+  external_mail_enabled: z.boolean().meta(AGENT_FIELDS.external_mail_enabled),
+  iteration_warn_threshold: z.int().nullable().meta(AGENT_FIELDS.iteration_warn_threshold),
+  skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).meta(AGENT_FIELDS.skill_visibility_scope),
+  ssh_public_key: z.string().nullable().meta(AGENT_FIELDS.ssh_public_key),
 }).meta({ id: 'AgentRead' });
 
-export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false) }).meta({ id: 'AgentListRead' });
+export const AgentListRead = AgentListFields.extend({ is_favorite: z.boolean().default(false).meta(AGENT_FIELDS.is_favorite) }).meta({
+  id: 'AgentListRead',
+});
 
 export const AgentModelRead = z
   .object({
-    agent_id: Id25,
-    model_id: Id25,
-    access: z.enum(['full', 'read_only']),
-    priority: z.int(),
-    created_at: z.string(),
+    agent_id: idOf('agent'),
+    model_id: idOf('model'),
+    access: z.enum(['full', 'read_only']).meta({ description: 'What the agent may do with the model' }),
+    priority: z.int().meta({ description: 'The index in the chain; 0 is the primary model' }),
+    created_at: Timestamp.meta({ description: 'When the model was added to the chain' }),
   })
   .meta({ id: 'AgentModelRead' });
 

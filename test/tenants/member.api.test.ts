@@ -126,17 +126,24 @@ test('each effective permission names the event that allowed it; a permission th
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;
   await p.send('PUT', `${path}/roles/${member.user_id}`, { key: owner, body: { role: 'VIEWER' } });
-  const { permissions } = bodyOf<{ permissions: { label: string; allowed: boolean; decided_by: { type: string } | null }[] }>(
+  const { permissions } = bodyOf<{ permissions: { id: string; label: string; allowed: boolean; decided_by: { type: string } | null }[] }>(
     await p.send('GET', `${path}/effective-permissions?user_id=${member.user_id}`, { key: owner }),
   );
   const of = (label: string) => permissions.find((permission) => permission.label === label)!;
   assert.is(of('View').decided_by?.type, 'AgentRoleAssigned');
+  assert.equal([of('View').id, of('Edit settings').id], ['agent:read', 'agent:settings:write']);
   assert.equal([of('Delete agent').allowed, of('Delete agent').decided_by], [false, null]);
   await p.waitForProjections();
   const listed = async () => bodyOf<unknown[]>(await p.send('GET', `${tenant}/agents`, { key: member.key })).length;
   assert.is(await listed(), 1);
   const shrunk = await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { VIEWER: [] } } });
   assert.is(shrunk.status, 200);
+  const { roles, permissions: identified } = bodyOf<Record<'roles' | 'permissions', Record<string, unknown[]>>>(
+    await p.send('GET', `${tenant}/agent-role-permissions`, { key: owner }),
+  );
+  assert.equal([roles.VIEWER, identified.VIEWER], [[], []]);
+  assert.is(roles.MANAGER?.[3], 'Edit settings');
+  assert.equal(identified.MANAGER?.[3], { id: 'agent:settings:write', label: 'Edit settings' });
   assert.is((await p.send('GET', path, { key: member.key })).status, 404);
   assert.is(await listed(), 0);
   assert.is((await p.send('PUT', `${tenant}/agent-role-permissions`, { key: owner, body: { roles: { OWNER: ['View'] } } })).status, 422);
