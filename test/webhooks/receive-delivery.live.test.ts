@@ -141,20 +141,20 @@ live('a body above the limit is refused while it is being sent', async ({ given 
 });
 
 live(
-  'while large uploads fill the memory, small bodies are accepted; after the senders disconnect, the memory is free again',
+  'while large uploads fill the memory, small bodies are accepted; after the senders disconnect, a waiting large body is accepted',
   async ({ given }) => {
     const server = await listen(given.app, { host: '127.0.0.1', port: 0 });
     afterTest(server.close);
     const most = Buffer.alloc(26_214_400, ' ');
     const disconnecting = Array.from({ length: 5 }, () => startPost(server.port, given.hook, most));
-    for (const { post } of disconnecting) post.write(most.subarray(0, 1_000_000));
-    await pause(300);
-    assert.is((await send(server.port, given.hook, most)).status, 503);
+    for (const { post } of disconnecting) post.write(most.subarray(0, -1));
+    await pause(500);
+    const waiting = send(server.port, given.hook, most);
     assert.is((await send(server.port, given.hook, Buffer.from('{}'))).status, 202);
     for (const { post } of disconnecting) post.destroy();
     await Promise.allSettled(disconnecting.map(({ answer }) => answer));
-    await pause(300);
-    assert.is((await send(server.port, given.hook, most)).status, 202);
+    assert.is((await waiting).status, 202);
+    assert.is((await send(server.port, given.hook, most)).status, 200);
   },
 );
 
