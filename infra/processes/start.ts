@@ -48,6 +48,8 @@ export const start = (config: StartConfig): Promise<number> =>
     // The processes that the platform starts use this cache, too.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
+    const nextStep = (launched: Launched): string[] =>
+      launched.firstKey() ? [row('next', `export ANNALS_URL=${config.publicUrl} ANNALS_KEY=<API key>, then the tour in README.md`)] : [];
     let stoppedAt: number | undefined;
     const stop = async (then: () => void): Promise<void> => {
       stoppedAt ??= Date.now();
@@ -65,7 +67,7 @@ export const start = (config: StartConfig): Promise<number> =>
       });
     process.on('uncaughtException', fail);
     running.ready.then(
-      (launched) => [...banner(config, launched), `ready ${launched.url}`].forEach(print),
+      (launched) => [...banner(config, launched), ...nextStep(launched), `ready ${launched.url}`].forEach(print),
       (error: unknown) => stoppedAt === undefined && fail(error),
     );
   });

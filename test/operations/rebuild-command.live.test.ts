@@ -1,7 +1,9 @@
-// limit: 120 s for this file (test/run.ts)
+// limit: 240 s for this file (test/run.ts)
+import { join } from 'node:path';
 import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 
@@ -56,6 +58,37 @@ test('annals rebuild records each promotion in the log, and --if-equal aborts if
       ['plans', actor],
       ['plans', actor],
     ]);
+  }));
+
+test('after Ctrl-C, annals rebuild says that the worker goes on, and the next rebuild waits for it', () =>
+  withPlatform(async (platform) => {
+    is((await run(platform, 'rebuild', 'plans'))[0], 0);
+    const worker = readPidFile(join(platform.data, 'run/work.pid'))!.pid;
+    process.kill(worker, 'SIGSTOP');
+    const { data, url } = platform;
+    const rebuilding = startProgram(process.execPath, [mainFile, 'rebuild', 'plans'], {
+      env: { ...unconfiguredEnvironment(), ANNALS_DATA: data, ANNALS_URL: url },
+    });
+    await rebuilding.waitForOutput(/^plans /m).finally(() => rebuilding.child.kill('SIGINT'));
+    is(await rebuilding.ended, 130);
+    process.kill(worker, 'SIGCONT');
+    match(rebuilding.output(), /^annals: not waiting any longer: the worker continues to rebuild plans beside the current rows/m);
+    const [code, output] = await run(platform, 'rebuild', 'plans', '--json');
+    is(code, 0);
+    const { projection, promoted, comparison } = JSON.parse(output);
+    equal([projection, promoted, comparison.differing], ['plans', true, 0]);
+  }));
+
+test('with --json, annals verify and annals store verify print one line of JSON', () =>
+  withPlatform(async (platform) => {
+    const [code, rows] = await run(platform, 'verify', '--json');
+    is(code, 0);
+    const { ok, projections } = JSON.parse(rows);
+    equal([ok, projections.every(({ drifted }: { drifted: unknown[] }) => drifted.length === 0)], [true, true]);
+    const [stored, report] = await run(platform, 'store', 'verify', '--json');
+    is(stored, 0);
+    const { damage, segments, index } = JSON.parse(report);
+    equal([damage, segments, index], [[], 1, null]);
   }));
 
 test.run();

@@ -79,6 +79,7 @@ test('annals start starts all processes, shows the first API key only once, and 
     // between.
     ok(first.program.output().indexOf('API key') < first.program.output().indexOf('Annals serves'));
     is(linesOf(first.program).at(-1), `ready ${first.base}`);
+    match(linesOf(first.program).at(-2)!, `  next      export ANNALS_URL=${first.base} ANNALS_KEY=`);
     equal(
       PROCESSES.filter((name) => pidOf(data, name) === undefined),
       [],
@@ -86,7 +87,7 @@ test('annals start starts all processes, shows the first API key only once, and 
     const ports = portsOf(data);
     await stops(first);
     const second = await start(data, first.port);
-    not.match(second.program.output(), 'API key');
+    not.match(second.program.output(), /API key|next /);
     equal(portsOf(data), ports);
     await stops(second, 'SIGINT');
   }));
@@ -224,10 +225,15 @@ test('annals start does not start a service whose URL is configured', () =>
     const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = own.address;
     try {
       const DATABASE_URL = await freshDatabase();
+      mkdirSync(join(dir, 'data'), { mode: 0o711 });
+      // An earlier start has run its own Postgres and NATS.
+      writeFileSync(join(dir, 'data', 'state.json'), JSON.stringify({ ports: { postgres: 40_001, nats: 40_002 } }));
       const started = await start(join(dir, 'data'), undefined, { DATABASE_URL, NATS_URL, NATS_ACCOUNT_SEED });
       equal(readdirSync(join(started.data, 'run')).sort(), ['serve.pid', 'store.pid', 'work.pid']);
       not.ok(existsSync(join(started.data, 'postgres')));
       match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
+      match(started.program.output(), /^ {2}nats +NATS_URL$/m);
+      equal(Object.keys(portsOf(started.data)), ['store']);
       await stops(started);
     } finally {
       await own.close();

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, match } from 'uvu/assert';
+import { checkNats } from '../../infra/cli/nats-check.ts';
+import { natsBinary } from '../../infra/nats/server-binary.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
+import { withTempDirectory } from '../fixtures/child-process.ts';
+import { withNatsServer } from '../fixtures/nats-server.ts';
+
+const ADVICE = 'start it';
+const FOREIGN_SEED = 'SAAATBLGJYRG7DKJCNURJ6ODXD2NZK276KINOV2FHXRKFFQMOQL3OVA4TA';
+
+/** Runs a nats-server that checks no credentials. `use` gets its URL. */
+const withOpenServer = (flags: readonly string[], use: (natsUrl: string) => Promise<void>): Promise<void> =>
+  withTempDirectory(async (dir) => {
+    const port = await freePort();
+    const args = ['-a', '127.0.0.1', '-p', String(port), ...flags, '-sd', join(dir, 'streams')];
+    const server = spawn(await natsBinary(dir), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const exited = new Promise((resolve) => server.once('exit', resolve));
+    try {
+      await new Promise<void>((resolve) => server.stderr.on('data', (text: Buffer) => /Server is ready/.test(String(text)) && resolve()));
+      await use(`nats://127.0.0.1:${port}`);
+    } finally {
+      server.kill('SIGKILL');
+      await exited;
+    }
+  });
+
+test('the doctor tells a NATS server without JetStream from one that is down, and says how to enable JetStream', async () => {
+  await withOpenServer([], async (natsUrl) => {
+    const { level, message, advice } = await checkNats({ natsUrl }, ADVICE);
+    equal([level, message], ['fail', 'JetStream is off']);
+    match(advice!, 'nats-server -js');
+  });
+  const down = await checkNats({ natsUrl: 'nats://127.0.0.1:1' }, ADVICE);
+  equal([down.level, down.advice], ['fail', ADVICE]);
+});
+
+test('the doctor warns of a NATS server that lets every client in, and of a missing account seed', () =>
+  withOpenServer(['-js'], async (natsUrl) => {
+    const open = await checkNats({ natsUrl, natsAccountSeed: FOREIGN_SEED }, ADVICE);
+    is(open.level, 'warn');
+    match(open.message, 'it lets every client in');
+    const withoutSeed = await checkNats({ natsUrl }, ADVICE);
+    equal([withoutSeed.level, withoutSeed.advice], ['warn', 'set NATS_ACCOUNT_SEED']);
+  }));
+
+test(
+  'the doctor accepts a NATS server with accounts, and names the seed of an account that the server does not know',
+  withNatsServer(async ({ address }) => {
+    is((await checkNats(address, ADVICE)).level, 'ok');
+    const foreign = await checkNats({ ...address, natsAccountSeed: FOREIGN_SEED }, ADVICE);
+    is(foreign.level, 'fail');
+    match(foreign.advice!, 'NATS_ACCOUNT_SEED');
+  }),
+);
+
+test.run();
