@@ -26,6 +26,7 @@ const MeRead = z
     agent: z.object({ id: Id25, name: z.string(), slug: z.string() }).nullable(),
     actor: z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() }),
     permissions: z.array(z.string()),
+    read_only: z.boolean().meta({ description: 'Whether the API key of the caller allows only reads' }),
   })
   .meta({ id: 'MeRead' });
 
@@ -73,7 +74,8 @@ const readMe = async (ctx: Ctx) => {
   const ids = await tenantIds(ctx, principal);
   const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id)))).filter((tenant) => tenant !== null);
   const permissions = permissionsOf(principal, tenants);
-  return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions } };
+  const read_only = principal.kind !== 'system' && principal.read_only === true;
+  return { id: actor.id, revision: -1, position: null, state: { user, tenants, agent, actor, permissions, read_only } };
 };
 
 export const meOperations = {

@@ -39,6 +39,12 @@ test('a read-only key of any kind reads what its owner may read, and changes not
   ]);
   for (const path of [p.tenant, A, KEYS, `${p.tenant}/audit-logs`]) assert.is(await statusOf('GET', path, tenantKey), 200, path);
   assert.is(await statusOf('HEAD', A, tenantKey), 200);
+  for (const [key, read_only] of [
+    [tenantKey, true],
+    [runnerKey, true],
+    [owner.key, false],
+  ] as const)
+    assert.is(((await p.send('GET', '/me', { key })).body as Json).read_only, read_only);
   assert.is(await statusOf('GET', '/admin/tenants', platformKey), 200);
   assert.is(await statusOf('GET', A, runnerKey), 200);
   const before = p.log.events.filter(({ type }) => type !== 'ApiKeyUsed').length;
