@@ -73,13 +73,48 @@ export const pathParameters = (path: string): string[] => [...path.matchAll(/:([
 /** Converts a path to the form in OpenAPI: `/tenant/:tenant_id/agents` -> `/tenant/{tenant_id}/agents`. */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, '{$1}');
 
+/** What a path parameter names, by the part of the path before it. */
+const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
+  tenant: 'The id of the tenant',
+  tenants: 'The id of the tenant',
+  agents: 'The id of the agent',
+  users: 'The id of the user',
+  members: 'The id of the user',
+  roles: 'The id of the user',
+  grants: 'The id of the user',
+  'api-keys': 'The id of the API key',
+  'runner-keys': 'The id of the runner key',
+  'runner-credentials': 'The id of the credential',
+  'webhook-integrations': 'The id of the webhook integration',
+  inbound: 'The id of the webhook integration',
+  deliveries: 'The id of the delivery',
+  'allowed-accounts': 'The id of the allowed account',
+  projections: 'The name of the projection',
+  rebuilds: 'The id of the rebuild',
+  parked: 'The id of the parked event',
+  problems: 'The code of the problem, with hyphens',
+};
+
+const pathParameter = (path: string, name: string) => {
+  const before = path.split('/').at(path.split('/').indexOf(`:${name}`) - 1)!;
+  return { name, in: 'path', required: true, description: PARAMETER_SUBJECTS[before], schema: { type: 'string' } };
+};
+
+const queryParameter = (name: string, { description, ...schema }: Json, required: boolean) => ({
+  name,
+  in: 'query',
+  required,
+  description,
+  schema,
+});
+
 /** The OpenAPI parameters of a route: those of its path, then those of its query. */
 export const parametersOf = (path: string, query: z.ZodType | undefined, schemas: Schemas): unknown[] => {
-  const inPath = pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inPath = pathParameters(path).map((name) => pathParameter(path, name));
   if (!query) return inPath;
-  const { properties = {}, required = [] } = schemaOf(query, 'input', schemas) as { properties?: Json; required?: string[] };
-  return [
-    ...inPath,
-    ...Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
-  ];
+  const { properties = {}, required = [] } = schemaOf(query, 'input', schemas) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return [...inPath, ...Object.entries(properties).map(([name, schema]) => queryParameter(name, schema, required.includes(name)))];
 };

@@ -25,19 +25,26 @@ const MAX_CURSOR_LENGTH = 4_000;
  */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
-    limit: z.preprocess(parseDecimal, integer(1, 200).default(50)),
-    cursor: z.string().max(MAX_CURSOR_LENGTH).optional(),
+    limit: z.preprocess(parseDecimal, integer(1, 200).default(50)).meta({ description: 'How many items the page may have' }),
+    cursor: z
+      .string()
+      .max(MAX_CURSOR_LENGTH)
+      .optional()
+      .meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
     // Accept any column here: `parseSort` refuses an unknown one with a message that names the valid columns.
     sort: z
       .string()
       .max(64)
-      .meta({ enum: columns.flatMap((column) => [column, `-${column}`]) })
+      .meta({
+        enum: columns.flatMap((column) => [column, `-${column}`]),
+        description: 'The field to sort by; `-` before it sorts in descending order. Default: newest first',
+      })
       .optional(),
     ...shape,
   });
 
 /** The schema of the query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
-export const AsOf = z.string().max(64).optional();
+export const AsOf = z.string().max(64).optional().meta({ description: 'Reads the state at this RFC 3339 time or Consistency-Token' });
 
 /** The schema of the query of a read that accepts only `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });

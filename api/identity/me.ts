@@ -12,7 +12,10 @@ import { operation } from '../http/operation.ts';
 
 const MeRead = z
   .object({
-    user: z.object({ id: Id25, email: z.string(), name: z.string().nullable(), is_super_admin: z.boolean() }).nullable(),
+    user: z
+      .object({ id: Id25, email: z.string(), name: z.string().nullable(), is_super_admin: z.boolean() })
+      .nullable()
+      .meta({ description: 'The user; null for a runner key' }),
     tenants: z.array(
       z.object({
         id: Id25,

@@ -1,7 +1,8 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { ACCEPT_PATH, acceptInvitation, findInvitee, InvitationAccept, issueInvitation } from '../../commands/tenants/invitation.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import { INVITATION_LIFETIME_HOURS } from '../../domain/tenants/invitation.ts';
 import { ApiKeyCreated } from '../../projections/identity/api-key.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
@@ -15,11 +16,17 @@ import { parseOrRefuse } from '../http/validation.ts';
 
 const InvitationRead = z
   .object({
-    user_id: Id25,
-    tenant_id: Id25,
-    url: z.string().meta({ description: 'The URL to which the invited member posts the token' }),
-    token: z.string().meta({ description: 'Shown only once. Send it to the invited member only: whoever has it can act as this member' }),
-    expires_at: z.string(),
+    user_id: idOf('user'),
+    tenant_id: idOf('tenant'),
+    url: z.string().meta({
+      description: 'The URL to which the invited member posts the token',
+      examples: ['https://annals.example.com/invitations/accept'],
+    }),
+    token: z.string().meta({
+      description: 'Shown only once. Send it to the invited member only: whoever has it can act as this member',
+      examples: ['inv_2m8Qx4Lz9Rt6Yw1Vb5Nc3Kd7Ph0Gs4Ju'],
+    }),
+    expires_at: Timestamp.meta({ description: 'When the token stops working' }),
   })
   .meta({ id: 'InvitationRead' });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, memberView, removeMember } from '../../commands/tenants/member.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentsOwnedBy } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
@@ -14,7 +15,16 @@ const permit = 'tenant:members:write';
 const permissionNote = 'Requires the permission `tenant:members:write`; changes of OWNERs require the role OWNER.';
 
 const MemberRead = z
-  .object({ user_id: Id25, email: z.string(), name: z.string().nullable(), role: z.enum(Tenant.TENANT_ROLES), created_at: z.string() })
+  .object({
+    user_id: idOf('user'),
+    email: z.string().meta({ examples: ['ada@example.com'] }),
+    name: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ada Lovelace'] }),
+    role: z.enum(Tenant.TENANT_ROLES).meta({ description: 'The role in the tenant' }),
+    created_at: Timestamp.meta({ description: 'When the user became a member' }),
+  })
   .meta({ id: 'MemberRead' });
 
 const listMembers = async (ctx: Ctx, window: PageWindow) => {

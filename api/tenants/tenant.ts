@@ -16,7 +16,8 @@ import {
   updateTenantAsPlatform,
 } from '../../commands/tenants/tenant.ts';
 import * as Plan from '../../domain/billing/plan.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import type * as Tenant from '../../domain/tenants/tenant.ts';
 import { agentCount } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
@@ -31,7 +32,12 @@ const ADMIN_TENANT = '/admin/tenants/:tenant_id';
 const TENANT = '/tenant/:tenant_id';
 
 const BreakGlassOpened = z
-  .object({ tenant_id: Id25, user_id: Id25, reason: z.string(), until: z.string() })
+  .object({
+    tenant_id: idOf('tenant'),
+    user_id: idOf('user', 'The super-admin who may read the tenant'),
+    reason: z.string().meta({ description: 'Why', examples: ['Support request 4711'] }),
+    until: Timestamp.meta({ description: 'When the access ends' }),
+  })
   .meta({ id: 'BreakGlassOpened' });
 
 type TenantStatistics = { readonly agent_count: number; readonly last_active_at: string | null };

@@ -21,16 +21,20 @@ const Settings = z
 
 export const ModelCreate = z
   .strictObject({
-    provider: displayText(1, 64),
-    slug: Slug,
-    name: displayText(1, 128),
-    available_to_all_tenants: z.boolean().default(true),
-    config: Settings.default({}),
-    description: z.string().nullable().default(null),
-    failover_chain: z.array(Id25).max(5).default([]),
-    is_free: z.boolean().default(false),
-    pricing: Settings.default({}),
-    status: z.enum(Model.MODEL_STATUSES).default('active'),
+    provider: displayText(1, 64).meta({ description: 'The company or service that runs the model', examples: ['anthropic'] }),
+    slug: Slug.meta({ description: 'The unique name of the model at its provider', examples: ['claude-sonnet'] }),
+    name: displayText(1, 128).meta({ examples: ['Claude Sonnet'] }),
+    available_to_all_tenants: z.boolean().default(true).meta({ description: 'Whether every tenant may use the model' }),
+    config: Settings.default({}).meta({ description: 'Settings for runners; tenants cannot read them' }),
+    description: z.string().nullable().default(null).meta({ description: 'What the model is good at' }),
+    failover_chain: z
+      .array(Id25)
+      .max(5)
+      .default([])
+      .meta({ description: 'The models that replace this one while it is disabled, in their order' }),
+    is_free: z.boolean().default(false).meta({ description: 'Whether its use costs nothing' }),
+    pricing: Settings.default({}).meta({ description: 'The prices, in any form' }),
+    status: z.enum(Model.MODEL_STATUSES).default('active').meta({ description: '`disabled` models cannot be added to chains' }),
   })
   .meta({ id: 'ModelCreate' });
 

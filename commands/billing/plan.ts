@@ -11,11 +11,21 @@ const Count = z.int().min(0);
 
 export const PlanCreate = z
   .strictObject({
-    slug: Slug,
-    name: displayText(1, 128),
-    monthly_usd: z.number().min(0),
-    price_id: displayText(1, 128).nullable().default(null),
-    limits: z.strictObject({ agents: Count, members: Count, cron_jobs: Count, webhooks_per_minute: Count }),
+    slug: Slug.meta({ description: 'The unique name, for programs; it never changes', examples: ['team'] }),
+    name: displayText(1, 128).meta({ examples: ['Team'] }),
+    monthly_usd: z
+      .number()
+      .min(0)
+      .meta({ description: 'The price per month in US dollars', examples: [49] }),
+    price_id: displayText(1, 128).nullable().default(null).meta({ description: 'The id of the price at the payment provider' }),
+    limits: z
+      .strictObject({
+        agents: Count.meta({ description: 'How many agents a tenant may have', examples: [10] }),
+        members: Count.meta({ description: 'How many members a tenant may have', examples: [5] }),
+        cron_jobs: Count.meta({ description: 'How many cron jobs a tenant may have', examples: [10] }),
+        webhooks_per_minute: Count.meta({ description: 'How many new deliveries a tenant may get per minute', examples: [600] }),
+      })
+      .meta({ description: 'The limits of the plan' }),
   })
   .meta({ id: 'PlanCreate' });
 

@@ -5,7 +5,9 @@ import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import type { Ctx, Input } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 
-export const AllowedAccountCreate = z.strictObject({ email: Email }).meta({ id: 'AllowedAccountCreate' });
+export const AllowedAccountCreate = z
+  .strictObject({ email: Email.meta({ examples: ['ada@example.com'] }) })
+  .meta({ id: 'AllowedAccountCreate' });
 
 const KIND = 'allowed-account';
 

@@ -12,10 +12,14 @@ import type { Ctx, Input, Loaded } from '../context.ts';
 
 export const ApiKeyCreate = z
   .strictObject({
-    name: displayText(1, 255),
-    expires_at: Instant.nullable().default(null),
-    read_only: z.boolean().default(false),
-    role: z.enum(Tenant.TENANT_ROLES).nullable().default(null),
+    name: displayText(1, 255).meta({ examples: ['CI'] }),
+    expires_at: Instant.nullable().default(null).meta({ description: 'When the key stops working; it must be in the future' }),
+    read_only: z.boolean().default(false).meta({ description: 'Whether the key may only read' }),
+    role: z
+      .enum(Tenant.TENANT_ROLES)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The role to which the key is limited; null: that of its owner. Only keys of a tenant have a role' }),
   })
   .meta({ id: 'ApiKeyCreate' });
 

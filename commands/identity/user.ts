@@ -5,8 +5,12 @@ import * as User from '../../domain/identity/user.ts';
 import type { Ctx, Input } from '../context.ts';
 
 export const AdminUserUpdate = z
-  .strictObject({ is_suspended: z.boolean().nullish(), is_super_admin: z.boolean().nullish(), reason: displayText(1, 1024).nullish() })
-  .meta({ id: 'AdminUserUpdate' });
+  .strictObject({
+    is_suspended: z.boolean().nullish().meta({ description: 'Whether the user and their keys are refused' }),
+    is_super_admin: z.boolean().nullish().meta({ description: 'Whether the user operates the platform' }),
+    reason: displayText(1, 1024).nullish().meta({ description: 'Why; the audit log shows it' }),
+  })
+  .meta({ id: 'AdminUserUpdate', examples: [{ is_suspended: true, reason: 'Left the company' }] });
 
 /** The id of the user with this e-mail address, even if no such user is registered yet. */
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);

@@ -12,9 +12,17 @@ import type { Ctx, Input, Loaded } from '../context.ts';
 import { registerUser, userIdOf } from '../identity/user.ts';
 
 export const MemberInvite = z
-  .strictObject({ email: Email, role: z.enum(Tenant.TENANT_ROLES).default('MEMBER') })
+  .strictObject({
+    email: Email.meta({ examples: ['ada@example.com'] }),
+    role: z
+      .enum(Tenant.TENANT_ROLES)
+      .default('MEMBER')
+      .meta({ description: 'The role in the tenant', examples: ['MEMBER'] }),
+  })
   .meta({ id: 'MemberInvite' });
-export const MemberUpdate = z.strictObject({ role: z.enum(Tenant.TENANT_ROLES) }).meta({ id: 'MemberUpdate' });
+export const MemberUpdate = z
+  .strictObject({ role: z.enum(Tenant.TENANT_ROLES).meta({ description: 'The role in the tenant', examples: ['ADMIN'] }) })
+  .meta({ id: 'MemberUpdate' });
 
 export type MemberView = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
 

@@ -3,7 +3,12 @@ import { displayText, integer } from '../../domain/fields.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 
-export const BreakGlass = z.strictObject({ reason: displayText(1, 1024), minutes: integer(1, 480) }).meta({ id: 'BreakGlass' });
+export const BreakGlass = z
+  .strictObject({
+    reason: displayText(1, 1024).meta({ description: "Why; the tenant's audit log shows it", examples: ['Support request 4711'] }),
+    minutes: integer(1, 480).meta({ description: 'For how many minutes the tenant is open', examples: [30] }),
+  })
+  .meta({ id: 'BreakGlass' });
 
 /**
  * Gives the calling super-admin read access to a tenant for `minutes`. The tenant's audit log shows the access and its

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import { displayText, Email, Slug } from '../../domain/fields.ts';
-import { Id25 } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { defaultPlanId } from '../billing/plan.ts';
@@ -13,36 +13,46 @@ import { registerUser, userIdOf } from '../identity/user.ts';
 
 export const TenantCreate = z
   .strictObject({
-    name: displayText(1, 255),
-    slug: Slug,
-    plan_id: Id25.optional(),
-    billing_email: Email.nullable().default(null),
-    owner_email: Email,
+    name: displayText(1, 255).meta({ examples: ['Acme'] }),
+    slug: Slug.meta({ description: 'The unique name, for programs; it never changes', examples: ['acme'] }),
+    plan_id: idOf('plan', 'The plan; default: the first plan of the platform').optional(),
+    billing_email: Email.nullable().default(null).meta({ description: 'Where invoices go' }),
+    owner_email: Email.meta({ description: 'The e-mail address of the first OWNER', examples: ['ada@example.com'] }),
   })
   .meta({ id: 'TenantCreate' });
 
 export const AdminTenantUpdate = z
   .strictObject({
     name: displayText(1, 255).nullish(),
-    plan_id: Id25.nullish(),
-    billing_email: Email.nullish(),
-    external_mail_enabled: z.boolean().nullish(),
-    paid: z.boolean().nullish(),
-    reason: displayText(1, 1024).nullish(),
+    plan_id: idOf('plan').nullish(),
+    billing_email: Email.nullish().meta({ description: 'Where invoices go' }),
+    external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
+    paid: z.boolean().nullish().meta({ description: 'Whether the tenant pays; informational' }),
+    reason: displayText(1, 1024).nullish().meta({ description: 'Why; the audit log shows it' }),
   })
-  .meta({ id: 'AdminTenantUpdate' });
+  .meta({ id: 'AdminTenantUpdate', examples: [{ paid: true, reason: 'Invoice 2026-031 is paid' }] });
 
 export const TenantUpdate = z
   .strictObject({
     name: displayText(1, 255).nullish(),
-    billing_email: Email.nullish(),
-    allow_superadmin_access: z.boolean().nullish(),
-    default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).nullish(),
-    external_mail_enabled: z.boolean().nullish(),
+    billing_email: Email.nullish().meta({ description: 'Where invoices go' }),
+    allow_superadmin_access: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Whether super-admins may open the tenant for reading, with a reason and for a limited time' }),
+    default_skill_visibility_scope: z
+      .enum(['private_only', 'tenant_allowed'])
+      .nullish()
+      .meta({ description: 'The `skill_visibility_scope` of new agents' }),
+    external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
   })
-  .meta({ id: 'TenantUpdate' });
+  .meta({ id: 'TenantUpdate', examples: [{ allow_superadmin_access: false }] });
 
-export const Reason = z.strictObject({ reason: displayText(1, 1024) }).meta({ id: 'Reason' });
+export const Reason = z
+  .strictObject({
+    reason: displayText(1, 1024).meta({ description: 'Why; the audit log shows it', examples: ['The invoice of March is not paid'] }),
+  })
+  .meta({ id: 'Reason' });
 
 const CLOSING_DAYS = 30;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { applyResets } from '../../domain/aggregate.ts';
 import { displayText, integer, text } from '../../domain/fields.ts';
-import { Id25 } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -16,31 +16,43 @@ const ReplayGuard = z.enum(Integration.REPLAY_GUARDS);
 
 export const WebhookIntegrationCreate = z
   .strictObject({
-    provider: z.enum(Integration.PROVIDERS),
-    agent_id: Id25,
-    label: Label,
-    delivery_id_source: displayText(1, 256).nullable().default(null),
-    replay_guard: ReplayGuard.default('mark'),
-    event_filter: EventFilter.default([]),
-    options: Options.default({}),
-    secret: SecretText.optional(),
+    provider: z.enum(Integration.PROVIDERS).meta({ description: 'The service that sends the deliveries', examples: ['github'] }),
+    agent_id: idOf('agent', 'The agent that gets the deliveries'),
+    label: Label.meta({ description: 'What people see in lists', examples: ['My repository'] }),
+    delivery_id_source: displayText(1, 256)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The header or field with the delivery id, for providers that have no fixed one' }),
+    replay_guard: ReplayGuard.default('mark').meta({
+      description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)',
+    }),
+    event_filter: EventFilter.default([]).meta({ description: 'The provider events to accept; if empty, all' }),
+    options: Options.default({}).meta({ description: 'No provider has options yet' }),
+    secret: SecretText.optional().meta({ description: 'The secret; absent: the platform creates one. At least 24 bytes' }),
   })
   .meta({ id: 'WebhookIntegrationCreate' });
 
 export const WebhookIntegrationUpdate = z
   .strictObject({
-    label: Label.nullish(),
-    agent_id: Id25.nullish(),
-    event_filter: EventFilter.nullish(),
-    replay_guard: ReplayGuard.nullish(),
-    options: Options.nullish(),
-    is_paused: z.boolean().nullish(),
-    paused_reason: displayText(1, 1024).nullish(),
+    label: Label.nullish().meta({ description: 'What people see in lists', examples: ['My repository'] }),
+    agent_id: idOf('agent', 'The agent that gets the deliveries').nullish(),
+    event_filter: EventFilter.nullish().meta({ description: 'The provider events to accept; if empty, all' }),
+    replay_guard: ReplayGuard.nullish().meta({
+      description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)',
+    }),
+    options: Options.nullish().meta({ description: 'No provider has options yet' }),
+    is_paused: z.boolean().nullish().meta({ description: 'Whether deliveries are recorded as blocked' }),
+    paused_reason: displayText(1, 1024).nullish().meta({ description: 'Why the integration is paused' }),
   })
-  .meta({ id: 'WebhookIntegrationUpdate' });
+  .meta({ id: 'WebhookIntegrationUpdate', examples: [{ is_paused: true, paused_reason: 'The repository moves' }] });
 
 export const SecretRotate = z
-  .strictObject({ overlap_seconds: integer(0, 604_800).default(86_400), secret: SecretText.optional() })
+  .strictObject({
+    overlap_seconds: integer(0, 604_800)
+      .default(86_400)
+      .meta({ description: 'How long the previous secret is accepted, in seconds', examples: [3600] }),
+    secret: SecretText.optional().meta({ description: 'The new secret; absent: the platform creates one. At least 24 bytes' }),
+  })
   .meta({ id: 'SecretRotate' });
 
 /**

@@ -1,28 +1,36 @@
 import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import { insert, type Projection } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /** A model as tenants see it, without its configuration. */
 export const ModelListRead = z
   .object({
-    id: Id25,
-    provider: z.string(),
-    slug: z.string(),
-    name: z.string(),
-    available_to_all_tenants: z.boolean(),
-    description: z.string().nullable(),
-    failover_chain: z.array(z.string()),
-    is_free: z.boolean(),
-    pricing: z.record(z.string(), z.unknown()),
-    status: z.enum(Model.MODEL_STATUSES),
-    created_at: z.string(),
-    updated_at: z.string(),
+    id: idOf('model'),
+    provider: z.string().meta({ description: 'The company or service that runs the model', examples: ['anthropic'] }),
+    slug: z.string().meta({ description: 'The unique name of the model at its provider', examples: ['claude-sonnet'] }),
+    name: z.string().meta({ examples: ['Claude Sonnet'] }),
+    available_to_all_tenants: z.boolean().meta({ description: 'Whether every tenant may use the model', examples: [true] }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ description: 'What the model is good at', examples: [null] }),
+    failover_chain: z
+      .array(z.string())
+      .meta({ description: 'The models that replace this one while it is disabled, in their order', examples: [[]] }),
+    is_free: z.boolean().meta({ description: 'Whether its use costs nothing' }),
+    pricing: z.record(z.string(), z.unknown()).meta({ description: 'The prices, as the platform describes them', examples: [{}] }),
+    status: z.enum(Model.MODEL_STATUSES).meta({ description: '`disabled` models cannot be added to chains' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
   })
   .meta({ id: 'ModelListRead' });
 
-export const ModelRead = ModelListRead.extend({ config: z.record(z.string(), z.unknown()) }).meta({ id: 'ModelRead' });
+export const ModelRead = ModelListRead.extend({
+  config: z.record(z.string(), z.unknown()).meta({ description: 'Settings for runners; tenants cannot read them', examples: [{}] }),
+}).meta({ id: 'ModelRead' });
 
 export const table = {
   name: 'models',

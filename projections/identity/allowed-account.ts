@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import type { AllowedAccountEvent } from '../../domain/identity/allowed-account.ts';
 import { insert, type Projection, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
-export const AllowedAccountRead = z.object({ id: Id25, email: z.string(), created_at: z.string() }).meta({ id: 'AllowedAccountRead' });
+export const AllowedAccountRead = z
+  .object({ id: idOf('allowed account'), email: z.string().meta({ examples: ['ada@example.com'] }), created_at: Timestamp })
+  .meta({ id: 'AllowedAccountRead' });
 
 export const table = {
   name: 'allowed_accounts',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { TENANT_ROLES } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
@@ -7,17 +8,28 @@ import type { Table } from '../table.ts';
 
 export const ApiKeyRead = z
   .object({
-    id: Id25,
-    name: z.string(),
-    created_at: z.string(),
-    last_used_at: z.string().nullable(),
-    expires_at: z.string().nullable(),
-    read_only: z.boolean(),
-    role: z.enum(TENANT_ROLES).nullable(),
+    id: idOf('API key'),
+    name: z.string().meta({ examples: ['CI'] }),
+    created_at: Timestamp,
+    last_used_at: Timestamp.nullable().meta({ description: 'When the key was last used; updated at most once an hour' }),
+    expires_at: z
+      .string()
+      .nullable()
+      .meta({ description: 'When the key stops working; null if it never does', examples: [null] }),
+    read_only: z.boolean().meta({ description: 'Whether the key may only read' }),
+    role: z
+      .enum(TENANT_ROLES)
+      .nullable()
+      .meta({ description: 'The role to which the key is limited; null if it has that of its owner', examples: [null] }),
   })
   .meta({ id: 'ApiKeyRead' });
 
-export const ApiKeyCreated = ApiKeyRead.extend({ key: z.string() }).meta({ id: 'ApiKeyCreated' });
+export const ApiKeyCreated = ApiKeyRead.extend({
+  key: z.string().meta({
+    description: 'The text of the key. Only this response contains it',
+    examples: ['ann_Vq3xT9bK_0h2jQ7mN4pR8sW1yZ5cF6gL3dX9kB2vMn4RtYu'],
+  }),
+}).meta({ id: 'ApiKeyCreated' });
 
 export const table = {
   name: 'apikeys',

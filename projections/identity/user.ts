@@ -1,24 +1,38 @@
 import { z } from 'zod';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 const fields = {
-  id: Id25,
-  email: z.string(),
-  name: z.string().nullable(),
-  is_super_admin: z.boolean(),
-  is_suspended: z.boolean(),
-  created_at: z.string(),
-  last_login_at: z.string().nullable(),
+  id: idOf('user'),
+  email: z.string().meta({ examples: ['ada@example.com'] }),
+  name: z
+    .string()
+    .nullable()
+    .meta({ examples: ['Ada Lovelace'] }),
+  is_super_admin: z.boolean().meta({ description: 'Whether the user operates the platform' }),
+  is_suspended: z.boolean().meta({ description: 'Whether the user and their keys are refused' }),
+  created_at: Timestamp,
+  last_login_at: Timestamp.nullable().meta({ description: 'When the user last signed in or used a key; updated at most once an hour' }),
 };
 
-const AdminUserPrimaryTenant = z.object({ id: Id25, name: z.string(), role: z.string() }).meta({ id: 'AdminUserPrimaryTenant' });
+const AdminUserPrimaryTenant = z
+  .object({
+    id: idOf('tenant'),
+    name: z.string().meta({ examples: ['Acme'] }),
+    role: z.string().meta({ description: 'The role of the user in the tenant', examples: ['OWNER'] }),
+  })
+  .meta({ id: 'AdminUserPrimaryTenant' });
 
 export const AdminUserRow = z
-  .object({ ...fields, tenant_count: z.int(), primary_tenant: AdminUserPrimaryTenant.nullable() })
+  .object({
+    ...fields,
+    tenant_count: z.int().meta({ description: 'In how many tenants the user is a member', examples: [1] }),
+    primary_tenant: AdminUserPrimaryTenant.nullable().meta({ description: 'The tenant that the user joined first' }),
+  })
   .meta({ id: 'AdminUserRow' });
 
 export const table = {

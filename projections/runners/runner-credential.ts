@@ -1,16 +1,17 @@
 import { z } from 'zod';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { Id25, idOf } from '../../domain/id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 export const RunnerCredentialRead = z
   .object({
-    id: Id25,
-    agent_id: Id25,
-    created_at: z.string(),
-    expires_at: z.string(),
-    revoked_at: z.string().nullable(),
+    id: idOf('runner credential'),
+    agent_id: idOf('agent'),
+    created_at: Timestamp,
+    expires_at: Timestamp.meta({ description: 'When the broker closes its connections' }),
+    revoked_at: Timestamp.nullable().meta({ description: 'When it was revoked' }),
   })
   .meta({ id: 'RunnerCredentialRead' });
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { AgentEvent } from '../../domain/agents/agent.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import type { ApiKeyEvent } from '../../domain/identity/api-key.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { PlanRead } from '../billing/plan.ts';
@@ -9,24 +10,36 @@ import { add, insert, type Projection, patch, type Row } from '../projection.ts'
 import type { Table } from '../table.ts';
 
 const fields = {
-  id: Id25,
-  plan_id: Id25,
-  name: z.string(),
-  slug: z.string(),
-  billing_email: z.string().nullable(),
-  created_at: z.string(),
-  updated_at: z.string(),
-  member_count: z.int(),
-  agent_count: z.int(),
-  allow_superadmin_access: z.boolean(),
-  default_skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']),
-  external_mail_enabled: z.boolean(),
-  is_suspended: z.boolean(),
-  paid: z.boolean(),
+  id: idOf('tenant'),
+  plan_id: idOf('plan'),
+  name: z.string().meta({ examples: ['Acme'] }),
+  slug: z.string().meta({ description: 'The unique name, for programs; it never changes', examples: ['acme'] }),
+  billing_email: z
+    .string()
+    .nullable()
+    .meta({ description: 'Where invoices go', examples: ['billing@example.com'] }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  member_count: z.int().meta({ description: 'The number of members', examples: [3] }),
+  agent_count: z.int().meta({ description: 'The number of agents', examples: [7] }),
+  allow_superadmin_access: z
+    .boolean()
+    .meta({ description: 'Whether super-admins may open the tenant for reading, with a reason and for a limited time', examples: [true] }),
+  default_skill_visibility_scope: z
+    .enum(['private_only', 'tenant_allowed'])
+    .meta({ description: 'The `skill_visibility_scope` of new agents' }),
+  external_mail_enabled: z.boolean().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
+  is_suspended: z.boolean().meta({ description: 'Whether members and keys of the tenant are refused' }),
+  paid: z.boolean().meta({ description: 'Whether the tenant pays; informational' }),
 };
 
 export const AdminTenantRead = z
-  .object({ ...fields, status: z.enum(['active', 'suspended', 'closing', 'closed']) })
+  .object({
+    ...fields,
+    status: z
+      .enum(['active', 'suspended', 'closing', 'closed'])
+      .meta({ description: '`closing`: closed, but can be reopened for 30 days' }),
+  })
   .meta({ id: 'AdminTenantRead' });
 
 const statusOf = ({ closed, closing, is_suspended }: { closed: boolean; closing: boolean; is_suspended: boolean }) =>
@@ -41,30 +54,56 @@ const AdminTenantRow = z
   .transform(({ closing, closed, ...row }) => ({ ...row, status: statusOf({ closing, closed, is_suspended: row.is_suspended }) }))
   .pipe(AdminTenantRead);
 
-const Period = z.object({ start: z.string(), end: z.string() });
+const Period = z.object({
+  start: Timestamp.meta({ description: 'The start, included' }),
+  end: Timestamp.meta({ description: 'The end, not included' }),
+});
 const Amount = z.int();
 
 /** The schemas of the usage and the tasks of a tenant in the last 30 days. */
 const summaries = {
-  usage_summary_30d: z.object({ requests: Amount, input_tokens: Amount, output_tokens: Amount, cost_usd: z.number(), period: Period }),
-  task_summary_30d: z.object({ total: Amount, running: Amount, completed: Amount, failed: Amount, cancelled: Amount }),
+  usage_summary_30d: z
+    .object({
+      requests: Amount.meta({ description: 'Requests to language models' }),
+      input_tokens: Amount.meta({ description: 'Tokens that were sent' }),
+      output_tokens: Amount.meta({ description: 'Tokens that were received' }),
+      cost_usd: z.number().meta({ description: 'The cost in US dollars' }),
+      period: Period.meta({ description: 'The period' }),
+    })
+    .meta({ description: 'Not used yet: the usage of the last 30 days' }),
+  task_summary_30d: z
+    .object({
+      total: Amount.meta({ description: 'All' }),
+      running: Amount.meta({ description: 'Those that run' }),
+      completed: Amount.meta({ description: 'Those that were completed' }),
+      failed: Amount.meta({ description: 'Those that failed' }),
+      cancelled: Amount.meta({ description: 'Those that were cancelled' }),
+    })
+    .meta({ description: 'Not used yet: the sessions of the last 30 days' }),
 };
 
-const plan_status = z.enum(['trialing', 'active', 'past_due', 'canceled']);
+const plan_status = z
+  .enum(['trialing', 'active', 'past_due', 'canceled'])
+  .meta({ description: 'The state of the subscription; `canceled` has the limits of the default plan' });
 
 export const AdminTenantDetailRead = AdminTenantRead.extend({
-  plan: PlanRead,
+  plan: PlanRead.meta({ description: 'The plan of the tenant' }),
   plan_status,
   ...summaries,
-  last_active_at: z.string().nullable(),
+  last_active_at: Timestamp.nullable().meta({ description: 'When an API key of the tenant was last used' }),
 }).meta({ id: 'AdminTenantDetailRead' });
 
 /** A tenant as its members see it. */
 export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count: true })
-  .extend({ plan: PlanRead, plan_status })
+  .extend({ plan: PlanRead.meta({ description: 'The plan of the tenant' }), plan_status })
   .meta({ id: 'TenantRead' });
 
-export const AdminTenantCreated = AdminTenantRead.extend({ owner_key: z.string() }).meta({ id: 'AdminTenantCreated' });
+export const AdminTenantCreated = AdminTenantRead.extend({
+  owner_key: z.string().meta({
+    description: 'An API key of the owner in the tenant. Only this response contains it',
+    examples: ['ann_Vq3xT9bK_0h2jQ7mN4pR8sW1yZ5cF6gL3dX9kB2vMn4RtYu'],
+  }),
+}).meta({ id: 'AdminTenantCreated' });
 
 export const table = {
   name: 'tenants',

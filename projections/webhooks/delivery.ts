@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
-import { Id25 } from '../../domain/id.ts';
+import { EventId, Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
@@ -12,41 +13,88 @@ export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 
 export const DeliveryRead = z
   .object({
-    id: Id25,
-    integration_id: Id25,
-    agent_id: Id25,
-    provider_delivery_id: z.string().nullable(),
-    event: z.string().nullable(),
-    outcome: z.enum(OUTCOMES),
-    reason: z.string().nullable(),
-    replay_suspect: z.boolean().default(false),
-    size_bytes: z.int(),
-    sha256: z.string().nullable(),
-    matched_secret: z.enum(['current', 'previous']).nullable(),
-    received_at: z.string(),
+    id: idOf('delivery'),
+    integration_id: idOf('webhook integration'),
+    agent_id: idOf('agent'),
+    provider_delivery_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The provider's id of the delivery", examples: ['72d3162e-cc78-11e3-81ab-4c9367dc0958'] }),
+    event: z
+      .string()
+      .nullable()
+      .meta({ description: "The provider's name of the event", examples: ['push'] }),
+    outcome: z.enum(OUTCOMES).meta({
+      description: '`accepted`: sent to the agent; `blocked`: recorded only; `rejected`: not verified, without its body; `dead`: given up',
+    }),
+    reason: z.string().nullable().meta({ description: 'Why the delivery was blocked, rejected or given up' }),
+    replay_suspect: z.boolean().default(false).meta({ description: 'Whether the body arrived before under another delivery id' }),
+    size_bytes: z.int().meta({ description: 'The size of the body in bytes', examples: [7324] }),
+    sha256: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The SHA-256 of the body in hex',
+        examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+      }),
+    matched_secret: z.enum(['current', 'previous']).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
+    received_at: Timestamp.meta({ description: 'When the delivery was received' }),
   })
   .meta({ id: 'DeliveryRead' });
 
-const Guardrail = z.object({ rule: z.string(), verdict: z.enum(['pass', 'block', 'redact', 'label']), note: z.string().nullable() });
-const Attempt = z.object({ at: z.string(), outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']), count: z.int() });
-const Cause = z.object({ event_id: z.string(), type: z.string(), at: z.string() });
+const Guardrail = z.object({
+  rule: z.string().meta({ description: 'The name of the check', examples: ['json'] }),
+  verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
+  note: z.string().nullable().meta({ description: 'Why' }),
+});
+const Attempt = z.object({
+  at: Timestamp.meta({ description: 'When it ended' }),
+  outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']).meta({ description: '`acknowledged` by the runner, or given up' }),
+  count: z.int().meta({ description: 'How often the message was delivered', examples: [1] }),
+});
+const Cause = z.object({
+  event_id: EventId,
+  type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),
+  at: Timestamp.meta({ description: 'When it happened' }),
+});
 
 /** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = DeliveryRead.extend({
-  provider: z.string().nullable(),
-  content_type: z.string().nullable(),
-  caller: z.object({ ip: z.string().nullable(), user_agent: z.string().nullable() }),
-  guardrails: z.array(Guardrail),
-  redactions: z.int(),
-  published_at: z.string().nullable(),
-  acknowledged_at: z.string().nullable(),
-  attempts: z.array(Attempt),
-  session_id: z.string().nullable(),
-  causation: z.array(Cause),
+  provider: z
+    .string()
+    .nullable()
+    .meta({ description: 'The provider; null if it was rejected', examples: ['github'] }),
+  content_type: z
+    .string()
+    .nullable()
+    .meta({ description: 'The content type that the provider sent', examples: ['application/json'] }),
+  caller: z
+    .object({
+      ip: z
+        .string()
+        .nullable()
+        .meta({ description: 'The IP address', examples: ['192.0.2.7'] }),
+      user_agent: z
+        .string()
+        .nullable()
+        .meta({ description: 'The header User-Agent', examples: ['GitHub-Hookshot/044aadd'] }),
+    })
+    .meta({ description: 'Who sent the delivery' }),
+  guardrails: z.array(Guardrail).meta({ description: 'The checks of the delivery' }),
+  redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
+  published_at: Timestamp.nullable().meta({ description: 'When the message to the runner was published' }),
+  acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the message' }),
+  attempts: z.array(Attempt).meta({ description: 'The ends of the attempts to deliver the message' }),
+  session_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'Not used yet: the session that processed the delivery', examples: [null] }),
+  causation: z.array(Cause).meta({ description: 'The events of the delivery' }),
 });
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
+    examples: [{ zen: 'Keep it logically awesome.' }],
     description: `The delivered JSON, or a string if the body is not JSON. Null if no body was stored, or if it has more than ${CHUNK_BYTES} bytes: \`/body\` returns such bodies`,
   }),
 }).meta({ id: 'DeliveryDetail' });

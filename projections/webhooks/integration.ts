@@ -1,38 +1,55 @@
 import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
-import { Id25 } from '../../domain/id.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
-const OptionalTime = z.string().nullable().default(null);
+const OptionalTime = Timestamp.nullable().default(null);
 
 export const WebhookIntegrationRead = z
   .object({
-    id: Id25,
-    tenant_id: Id25,
-    provider: z.enum(Integration.PROVIDERS),
-    agent_id: Id25,
-    label: z.string(),
-    delivery_id_source: z.string().nullable(),
-    replay_guard: z.enum(Integration.REPLAY_GUARDS),
-    event_filter: z.array(z.string()),
-    options: z.record(z.string(), z.unknown()),
-    url: z.string(),
-    secret_hint: z.string(),
-    previous_secret_valid_until: z.string().nullable(),
-    last_delivery_at: OptionalTime,
-    last_delivery_on_previous_secret_at: OptionalTime,
-    is_paused: z.boolean(),
-    paused_reason: z.string().nullable(),
-    created_at: z.string(),
-    updated_at: z.string(),
+    id: idOf('webhook integration'),
+    tenant_id: idOf('tenant'),
+    provider: z.enum(Integration.PROVIDERS).meta({ description: 'The service that sends the deliveries' }),
+    agent_id: idOf('agent', 'The agent that gets the deliveries'),
+    label: z.string().meta({ description: 'What people see in lists', examples: ['My repository'] }),
+    delivery_id_source: z
+      .string()
+      .nullable()
+      .meta({ description: 'The header or field with the delivery id, for providers that have no fixed one' }),
+    replay_guard: z
+      .enum(Integration.REPLAY_GUARDS)
+      .meta({ description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)' }),
+    event_filter: z.array(z.string()).meta({ description: 'The provider events to accept; if empty, all', examples: [['push']] }),
+    options: z.record(z.string(), z.unknown()).meta({ description: 'No provider has options yet', examples: [{}] }),
+    url: z.string().meta({
+      description: 'The URL to which the provider sends deliveries',
+      examples: ['https://annals.example.com/hooks/inbound/cj8b7tfq7xkwo886vompzom75'],
+    }),
+    secret_hint: z.string().meta({ description: 'The last characters of the secret', examples: ['…4f9c'] }),
+    previous_secret_valid_until: Timestamp.nullable().meta({
+      description: 'Until when the previous secret is accepted; null if it is not',
+      examples: [null],
+    }),
+    last_delivery_at: OptionalTime.meta({ description: 'When the last delivery was received' }),
+    last_delivery_on_previous_secret_at: OptionalTime.meta({ description: 'When the last delivery was signed with the previous secret' }),
+    is_paused: z.boolean().meta({ description: 'Whether deliveries are recorded as blocked' }),
+    paused_reason: z.string().nullable().meta({ description: 'Why the integration is paused' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
   })
   .meta({ id: 'WebhookIntegrationRead' });
 
-export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({ secret: z.string() }).meta({ id: 'WebhookIntegrationSecret' });
+export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({
+  secret: z.string().meta({
+    description: 'The secret with which the provider signs. Only this response contains it',
+    examples: ['k3J8v0Qx2mZr7Ls5Yt9Wb4Nc6Pd1Hf8Gq3Ue0Ai7'],
+  }),
+}).meta({ id: 'WebhookIntegrationSecret' });
 
 /**
  * A delivery changes columns of its integration's row, but not the column `revision`, which is the revision of the
