@@ -7,6 +7,7 @@ import { openLog } from '../eventstore/client.ts';
 import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
 import { platformIdOf } from '../processes/platform-id.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
+import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
@@ -43,19 +44,11 @@ export const withPostgres = async <T>(url: string, work: (client: pg.Client) => 
   return work(client).finally(() => client.end());
 };
 
-type ServerRow = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
-
-/**
- * `foreign_schemas` lists schemas of another application: they have the name of a projection, but the table of
- * checkpoints, which Annals creates first, does not exist.
- */
-const SERVER_QUERY = `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
-  has_database_privilege(current_database(), 'create') as may_create,
-  (select string_agg(nspname, ', ') from pg_namespace where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`;
-
 export const checkPostgres = async (client: pg.Client): Promise<Result> => {
-  const { rows } = await client.query<ServerRow>(SERVER_QUERY, [projections.map(({ name }) => name)]);
-  const { version, number, may_create, foreign_schemas } = rows[0]!;
+  const { version, number, may_create, foreign_schemas } = await readServerFacts(
+    client,
+    projections.map(({ name }) => name),
+  );
   if (number < MIN_POSTGRES_VERSION) return fail(`version ${version} is older than 15`, 'use Postgres 15 or later');
   if (!may_create) return fail('the user may not create schemas in this database', 'grant it CREATE on the database');
   if (foreign_schemas)
@@ -64,10 +57,8 @@ export const checkPostgres = async (client: pg.Client): Promise<Result> => {
 };
 
 /** The statuses that workers have published; null if no worker has created the tables yet. */
-const statuses = async (client: pg.Client): Promise<PublishedStatus[] | null> => {
-  const { rows } = await client.query<{ ran: boolean }>("select to_regclass('annals.reactors') is not null as ran");
-  return rows[0]!.ran ? publishedStatuses(client) : null;
-};
+const statuses = async (client: pg.Client): Promise<PublishedStatus[] | null> =>
+  (await hasSystemTables(client)) ? publishedStatuses(client) : null;
 
 /** Checks that a worker runs and that its reactors work. `startAdvice` says how to start a worker. */
 export const checkWorker = async (client: pg.Client, isStarted: boolean, startAdvice: string): Promise<Result> => {

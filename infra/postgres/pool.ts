@@ -68,6 +68,13 @@ export const openPool = (
   return pool;
 };
 
+/** Whether the database answers. */
+export const isReachable = (pool: pg.Pool): Promise<boolean> =>
+  pool.query('select 1').then(
+    () => true,
+    () => false,
+  );
+
 /**
  * A prepared statement. Its name is derived from its text, so that each connection prepares the same text only once.
  */

@@ -10,7 +10,7 @@ import { addProjectionMetrics } from '../metrics/projection-metrics.ts';
 import { addDependencyMetrics, measureAppends, readStorage } from '../metrics/service-metrics.ts';
 import type { connectInBackground } from '../nats/background-connection.ts';
 import { readBacklog } from '../nats/consumer-backlog.ts';
-import { openPool } from '../postgres/pool.ts';
+import { isReachable, openPool } from '../postgres/pool.ts';
 import type { Projections } from '../projector/projector.ts';
 import type { Relay } from '../reactors/relay.ts';
 import { createRelayLag } from '../reactors/relay-lag.ts';
@@ -47,11 +47,7 @@ export const createWorkMetrics = (config: Config) => {
 
   const start = ({ log, logger, broker, projector, relay }: WorkParts): { close: () => Promise<void> } => {
     const pool = openPool(config.databaseUrl!, logger, 'metrics', { max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS });
-    const isDatabaseUp = (): Promise<boolean> =>
-      pool.query('select 1').then(
-        () => true,
-        () => false,
-      );
+    const isDatabaseUp = (): Promise<boolean> => isReachable(pool);
     const isExporter = exporterCheck(projector, isDatabaseUp);
     const ifExporter =
       <T>(read: () => Promise<T>) =>

@@ -63,6 +63,30 @@ export const createSystemTables = async (client: ClientBase): Promise<void> => {
   ).catch(() => {});
 };
 
+/** Whether a worker has created the tables of the schema `annals` in this database. */
+export const hasSystemTables = async (client: ClientBase): Promise<boolean> => {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass('annals.reactors') is not null as exists");
+  return rows[0]!.exists;
+};
+
+type ServerFacts = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
+
+/**
+ * Reads what decides whether Annals can use a database: the version of the server, as text and as number, and whether
+ * the user may create schemas. `foreign_schemas` lists schemas of another application: they have the name of a
+ * projection, but the table of checkpoints, which Annals creates first, does not exist.
+ */
+export const readServerFacts = async (client: ClientBase, projectionNames: readonly string[]): Promise<ServerFacts> => {
+  const { rows } = await client.query<ServerFacts>(
+    `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+      has_database_privilege(current_database(), 'create') as may_create,
+      (select string_agg(nspname, ', ') from pg_namespace
+        where nspname = any($1) and to_regclass('annals.checkpoints') is null) as foreign_schemas`,
+    [projectionNames],
+  );
+  return rows[0]!;
+};
+
 /**
  * Returns the quoted schema of the operator class for trigram indexes; null if an extension for searches is missing.
  */

@@ -1,28 +1,24 @@
 import type { Logger } from 'pino';
 import { closeDueTenants, type TransactTenant } from '../../commands/tenants/close-tenants.reactor.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { table, tenants } from '../../projections/tenants/tenant.ts';
+import { tenantsDueAt } from '../../projections/tenants/tenant.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import { retryDelay } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
-import { quoteIdentifier } from '../postgres/pool.ts';
+import { readsOver } from '../readmodel/postgres-read-model.ts';
 
 const INTERVAL_MS = 5 * 60_000;
 const RETRY_DELAY_MS = 5_000;
 /** The share by which each delay is randomly shorter or longer (±10 %). */
 const JITTER = 0.1;
-/** The maximum number of tenants that one check closes. The next check closes the others. */
-const MAX_TENANTS = 200;
 const LOCK = 'reactor tenant closings';
 /**
  * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not built this version
  * of the projection yet.
  */
 const MISSING_TABLE = ['42P01', '42703'];
-
-const dueTenants = `select id from ${quoteIdentifier(tenants.name)}.${quoteIdentifier(table.name)} where closes_at <= $1::timestamptz order by closes_at limit ${MAX_TENANTS}`;
 
 /**
  * Returns a function that closes tenants with `closeDueTenants`, using this log. `at` is the current time (RFC 3339
@@ -78,8 +74,10 @@ export const startTenantCloser = ({ log, databaseUrl, logger, now = Date.now, in
     const db = await lock.connect();
     if (!(await lock.acquire())) return;
     const at = new Date(now()).toISOString();
-    const { rows } = await db.query<{ id: string }>(dueTenants, [at]);
-    const ids = rows.map(({ id }) => id);
+    const ids = await tenantsDueAt(
+      readsOver(async (statement) => (await db.query(statement)).rows),
+      at,
+    );
     await close(ids, at);
     if (ids.length > 0) logger.info({ tenants: ids }, 'tenants were closed for good');
   };

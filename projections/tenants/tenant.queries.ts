@@ -1,4 +1,4 @@
-import { defineList } from '../query.ts';
+import { defineList, defineQuery } from '../query.ts';
 import { byKey, type Page, type PageWindow, type Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AdminTenantRead, activity, table, tenants } from './tenant.ts';
@@ -16,3 +16,19 @@ export const lastActiveAt = async (reads: Reads, tenant_id: string): Promise<str
   const found = await byKey<{ last_active_at: string | null }, typeof activity>(reads, from, { tenant_id });
   return found?.last_active_at ?? null;
 };
+
+/** The maximum number of tenants that `tenantsDueAt` returns. */
+const MAX_DUE_TENANTS = 200;
+
+const dueTenants = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('tenants.tenants as tenant')
+    .select('tenant.id')
+    .where('tenant.closes_at', '<=', at)
+    .orderBy('tenant.closes_at')
+    .limit(({ lit }) => lit(MAX_DUE_TENANTS)),
+);
+
+/** Returns the ids of the tenants that are due to be closed for good at this time, the longest due first. */
+export const tenantsDueAt = async (reads: Pick<Reads, 'rows'>, at: string): Promise<string[]> =>
+  (await reads.rows(dueTenants, { at })).map(({ id }) => id);

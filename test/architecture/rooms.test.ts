@@ -185,6 +185,17 @@ test('every file name in infra is unique', () => {
   );
 });
 
+const SQL = /['"`](?:select|insert into|update|delete from|create|alter|drop) [^'"`]*\b(?:from|set|values|table|schema|index|extension)\b/;
+const MAY_HOLD_SQL = ['infra/readmodel/', 'infra/projector/', 'infra/postgres/', 'infra/ratelimit/'];
+
+test('texts of SQL are only in the folders of infra that run them; every other query is built with Kysely', () =>
+  equal(
+    roomsAndInfra
+      .flatMap(filesOf)
+      .filter((file) => !MAY_HOLD_SQL.some((folder) => file.startsWith(folder)) && SQL.test(withoutComments(file))),
+    [],
+  ));
+
 test('every test file ends in test.run()', () =>
   equal(
     globSync('test/**/*.test.ts', { cwd: root }).filter((file) => !/^test\.run\(\);\n$/m.test(textOf(file).slice(-'test.run();\n'.length))),

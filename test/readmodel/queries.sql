@@ -2521,6 +2521,18 @@ from
       51
   ) as "page";
 
+-- tenantsDueAt: call
+select
+  "tenant"."id"
+from
+  "tenants"."tenants" as "tenant"
+where
+  "tenant"."closes_at" <= $1
+order by
+  "tenant"."closes_at"
+limit
+  200;
+
 -- lastActiveAt: call
 select
   wanted.at::integer as at,
