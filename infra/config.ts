@@ -117,6 +117,23 @@ export const variableNames: readonly string[] = [
   'GIT_TOKEN_<HOST>',
 ];
 
+/**
+ * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet, so
+ * the README does not list them.
+ */
+export const reservedVariables: readonly string[] = [
+  'BLOBS_URL',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
+  'SMTP_URL',
+  'SMTP_LISTEN',
+  'MAIL_DOMAIN',
+  'EGRESS_ALLOW',
+  'OAUTH_<PROVIDER>_CLIENT_ID',
+  'OAUTH_<PROVIDER>_CLIENT_SECRET',
+  'GIT_TOKEN_<HOST>',
+];
+
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;
 type PlainConfig = { readonly [K in keyof Variables as Camel<K>]: Variables[K] };

@@ -128,6 +128,18 @@ const main = defineCommand({
         await finish(await doctor(await readConfig(), { json: args.json === true }));
       },
     }),
+    unit: defineCommand({
+      meta: { name: 'unit', description: 'Print a systemd unit that runs this installation' },
+      args: { service: { type: 'string', description: 'The command to run: start, serve or work', default: 'start' } },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const { SERVICES, systemdUnit } = await import('./cli/systemd-unit.ts');
+        const service = SERVICES.find((name) => name === args.service);
+        if (!service) throw usageError(`--service must be one of ${SERVICES.join(', ')}`);
+        process.stdout.write(systemdUnit(service, (await readConfig()).annalsData));
+        await finish(0);
+      },
+    }),
     demo: defineCommand({
       meta: { name: 'demo', description: 'Start a platform of its own and send it real webhook deliveries' },
       args: {

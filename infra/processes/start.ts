@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { loopback } from '../listen-url.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { printError } from './exit.ts';
 import { type LaunchConfig, type Launched, launch } from './launch.ts';
@@ -39,6 +40,17 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
   ];
 };
 
+/** The lines to paste into another terminal. They contain the first API key if this start has created it. */
+const exportLines = ({ url, firstKey }: Launched): string[] => {
+  const first = firstKey();
+  if (!first) return [];
+  return [
+    '  next: the tour in README.md; for another terminal:',
+    `    export ANNALS_URL=${loopback(url)}`,
+    `    export ANNALS_KEY=${first.key}`,
+  ];
+};
+
 /**
  * Runs the platform in the foreground until it gets a signal, then stops all processes. A second signal kills them.
  * @returns the exit code
@@ -48,8 +60,6 @@ export const start = (config: StartConfig): Promise<number> =>
     // The processes that the platform starts use this cache, too.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
-    const nextStep = (launched: Launched): string[] =>
-      launched.firstKey() ? [row('next', `export ANNALS_URL=${config.publicUrl} ANNALS_KEY=<API key>, then the tour in README.md`)] : [];
     let stoppedAt: number | undefined;
     const stop = async (then: () => void): Promise<void> => {
       stoppedAt ??= Date.now();
@@ -67,7 +77,7 @@ export const start = (config: StartConfig): Promise<number> =>
       });
     process.on('uncaughtException', fail);
     running.ready.then(
-      (launched) => [...banner(config, launched), ...nextStep(launched), `ready ${launched.url}`].forEach(print),
+      (launched) => [...banner(config, launched), ...exportLines(launched), `ready ${launched.url}`].forEach(print),
       (error: unknown) => stoppedAt === undefined && fail(error),
     );
   });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
-import { variableNames } from '../../infra/config.ts';
+import { reservedVariables, variableNames } from '../../infra/config.ts';
 import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
 import { INVITATION_GUARDS } from '../two-tenants/invitation-guards.ts';
 import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
@@ -222,11 +222,25 @@ test('every line of code that the mutation run removes occurs in its file', () =
     [],
   ));
 
-test("the README's table of environment variables lists exactly the variables that the platform reads", () => {
+test("the README's table of environment variables lists exactly the variables that have an effect", () => {
   const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
     (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
   );
-  equal([...rows].sort(), [...variableNames].sort());
+  equal([...rows].sort(), variableNames.filter((name) => !reservedVariables.includes(name)).sort());
+});
+
+test('no code but the configuration reads a variable that has no effect yet', () => {
+  const fields = reservedVariables.map((name) => {
+    const fixed = name.replace(/<.*/, '').toLowerCase();
+    if (fixed === 'oauth_') return 'oauth';
+    return fixed === 'git_token_' ? 'gitTokens' : fixed.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  });
+  const word = new RegExp(`\\b(${fields.join('|')})\\b`);
+  const files = globSync('{commands,projections,api,infra}/**/*.ts', { cwd: root }).filter((file) => file !== join('infra', 'config.ts'));
+  equal(
+    files.filter((file) => word.test(textOf(file))),
+    [],
+  );
 });
 
 test.run();

@@ -1,0 +1,55 @@
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** The commands that can run as a service. */
+export const SERVICES = ['start', 'serve', 'work'] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+const DESCRIPTIONS: Readonly<Record<ServiceName, string>> = {
+  start: 'Annals, the whole platform',
+  serve: 'Annals, the HTTP API',
+  work: 'Annals, projections and reactors',
+};
+
+/** The file from which the service reads further variables. It may be absent. */
+const ENVIRONMENT_FILE = '/etc/annals.env';
+
+/** Escapes a text for any setting of a unit: systemd replaces `%` specifiers in all of them. */
+const escaped = (text: string): string => text.replaceAll('%', '%%');
+
+/** Quotes a word of a command line or of Environment. */
+const quoted = (text: string): string => `"${escaped(text).replace(/["\\]/g, '\\$&')}"`;
+
+/** Quotes a word of a command line, where systemd replaces variables, too. */
+const argument = (text: string): string => quoted(text).replaceAll('$', '$$$$');
+
+/**
+ * Returns a systemd unit that runs this checkout with its own Node as the current user. `dataDirectory` must be an
+ * absolute path. The stop signal goes to the main process only, which stops the others in the right order.
+ */
+export const systemdUnit = (service: ServiceName, dataDirectory: string): string => {
+  const main = join(import.meta.dirname, '../main.ts');
+  return `[Unit]
+Description=${DESCRIPTIONS[service]}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=exec
+User=${userInfo().username}
+WorkingDirectory=${escaped(dirname(dirname(main)))}
+Environment=${quoted(`ANNALS_DATA=${dataDirectory}`)}
+EnvironmentFile=-${ENVIRONMENT_FILE}
+ExecStart=${argument(process.execPath)} ${argument(main)} ${service}
+KillMode=mixed
+TimeoutStopSec=60
+Restart=on-failure
+RestartSec=5
+LimitNOFILE=65536
+UMask=0077
+NoNewPrivileges=true
+
+[Install]
+WantedBy=multi-user.target
+`;
+};
