@@ -17,19 +17,22 @@ const stableHeaders = ({ headers }: Answer) =>
   ['etag', 'location', 'consistency-token', 'content-type', 'cache-control'].map((name) => headers.get(name));
 
 /**
- * Simulates a process that is killed before it appends an event of this type: the next `times` such appends never
- * complete.
+ * Simulates a process that is killed before it appends an event of this type: the next such append never completes. The
+ * returned promise resolves when the process has come so far.
  */
-const dieBefore = (p: TestPlatform, type: string, times = 1): void => {
+const dieBefore = (p: TestPlatform, type: string): Promise<void> => {
   const { append } = p.log;
-  let left = times;
+  const died = Promise.withResolvers<void>();
+  let isAlive = true;
   Object.assign(p.log, {
     append: (...call: Parameters<typeof append>) => {
-      if (left === 0 || !call[2].some((event) => event.type === type)) return append(...call);
-      left--;
+      if (!isAlive || !call[2].some((event) => event.type === type)) return append(...call);
+      isAlive = false;
+      died.resolve();
       return new Promise(() => {});
     },
   });
+  return died.promise;
 };
 const clockAhead = (p: TestPlatform, ms: number): void => {
   p.clock.now = () => Date.now() + ms;
@@ -120,9 +123,9 @@ test('a repeated creation of an API key gets 409 with the Location of the key, a
 
 test('if a process stops before it appends the event, a repeat gets 409 for 30 s; after that, it runs the request and appends the only event', async () => {
   const p = await createTestPlatform();
-  dieBefore(p, 'AgentCreated');
+  const died = dieBefore(p, 'AgentCreated');
   void create(p, 'once');
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await died;
   clockAhead(p, 29_000);
   assert.is(codeOf(await create(p, 'once')), 'idempotency_in_flight');
   clockAhead(p, 31_000);
@@ -133,9 +136,9 @@ test('if a process stops before it appends the event, a repeat gets 409 for 30 s
 
 test('if a process stops after it has appended the event, a repeat after 30 s finds the event and appends no second one', async () => {
   const p = await createTestPlatform();
-  dieBefore(p, 'IdempotencyKeyFinished');
+  const died = dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await died;
   const { id } = p.eventsOf('AgentCreated')[0]!;
   await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { name: 'Changed since' } });
   clockAhead(p, 31_000);
@@ -150,9 +153,9 @@ test('if a process stops after it has appended the event, a repeat after 30 s fi
 test('if a process stops after it has created an API key, a repeat returns that same key', async () => {
   const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
-  dieBefore(p, 'IdempotencyKeyFinished');
+  const died = dieBefore(p, 'IdempotencyKeyFinished');
   void send();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await died;
   clockAhead(p, 31_000);
   const { body, status } = await send();
   assert.equal([status, p.eventsOf('ApiKeyCreated').length], [201, 2]);
@@ -164,9 +167,9 @@ test('a repeated creation with the slug of a deleted agent returns the new agent
   const p = await createTestPlatform();
   const old = (await create(p, 'first')).body as Agent;
   await p.send('DELETE', `${p.tenant}/agents/${old.id}`);
-  dieBefore(p, 'AgentCreated');
+  const died = dieBefore(p, 'AgentCreated');
   void create(p, 'second');
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await died;
   assert.is(p.eventsOf('AgentSlugReleased').length, 1);
   clockAhead(p, 31_000);
   const answers = [await create(p, 'second'), await create(p, 'second')];
