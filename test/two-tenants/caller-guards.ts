@@ -40,7 +40,17 @@ export const CALLER_GUARDS: readonly Mutant[] = [
     "(Object.values(tenant.super_admin_access).sort().at(-1) ?? '')",
   ),
   permit('a break-glass never ends', '> new Date(now()).toISOString()', "> ''"),
-  permit('a tenant cannot disable super-admin access', 'tenant.allow_superadmin_access && ', ''),
+  {
+    name: 'permit: a tenant cannot disable super-admin access',
+    edits: [
+      ['commands/access/authorize.ts', 'tenant.allow_superadmin_access && ', ''],
+      [
+        'domain/tenants/tenant.ts',
+        'return data.allow_superadmin_access === false ? { ...data, super_admin_access: {} } : data;',
+        'return data;',
+      ],
+    ],
+  },
   permit('a closed tenant accepts unbound credentials', ' || Tenant.isClosed(tenant)) throw notFound()', ') throw notFound()'),
   permit(
     'a suspended tenant accepts unbound credentials',
