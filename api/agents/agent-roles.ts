@@ -107,7 +107,8 @@ export const agentRoleOperations = {
   listAgentRoles: operation({
     method: 'get',
     path: `${AGENT}/roles`,
-    summary: "List the roles on the agent; if all its owners have left the tenant, the tenant's OWNERs own it",
+    summary: 'List the roles on the agent',
+    details: 'If all its owners have left the tenant, the OWNERs of the tenant own it.',
     permit: 'agent:read',
     query: listQuery({ as_of: AsOf }),
     reply: z.array(AgentRoleAssignmentRead),

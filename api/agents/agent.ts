@@ -37,9 +37,9 @@ const AGENT = `${AGENTS}/:agent_id`;
 const query = listQuery(
   {
     as_of: AsOf,
-    q: z.string().min(1).max(255).optional(),
-    is_active: Flag.optional(),
-    kind: z.enum(Agent.AGENT_KINDS).optional(),
+    q: z.string().min(1).max(255).optional().meta({ description: 'Only agents with this text in their name or slug' }),
+    is_active: Flag.optional().meta({ description: 'Only active, or only inactive agents' }),
+    kind: z.enum(Agent.AGENT_KINDS).optional().meta({ description: 'Only agents of this kind' }),
   },
   AGENT_SORTS,
 );
@@ -134,7 +134,8 @@ export const agentOperations = {
   updateAgent: operation({
     method: 'patch',
     path: AGENT,
-    summary: 'Update an agent; absent fields stay unchanged, null clears or resets a field',
+    summary: 'Update an agent',
+    details: 'Absent fields stay unchanged; null clears or resets a field.',
     permit: 'agent:settings:write',
     permissionNote:
       'Requires the permission `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
@@ -152,7 +153,8 @@ export const agentOperations = {
   restoreAgent: operation({
     method: 'post',
     path: `${AGENT}/restore`,
-    summary: 'Restore a deleted agent, or the settings of an earlier revision',
+    summary: 'Restore an agent',
+    details: 'Undeletes a deleted agent, or restores the settings of an earlier revision.',
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `agent:delete` to restore a deleted agent, `agent:settings:write` to restore the settings of a revision.',

@@ -62,7 +62,8 @@ export const effectivePermissionOperations = {
   readEffectivePermissions: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/effective-permissions',
-    summary: 'Read what a user may do with the agent, and which event decided it',
+    summary: 'Read what a user may do with the agent',
+    details: 'Each permission names the event that decided it.',
     permit: 'agent:read',
     permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write`.',
     query: z.strictObject({ user_id: idOf('user', 'The user; default: the caller').optional(), as_of: AsOf }),

@@ -17,7 +17,7 @@ const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', pe
 const FORMATS = Object.keys(AUDIT_FORMATS) as [AuditFormatName, ...AuditFormatName[]];
 
 const Query = z.strictObject({
-  format: z.enum(FORMATS).default('jsonl'),
+  format: z.enum(FORMATS).default('jsonl').meta({ description: 'The format: JSON Lines, CSV, or OCSF as JSON Lines' }),
   to_position: z
     .string()
     .refine((text) => parseToken(text) !== null, 'must be a Consistency-Token')

@@ -4,13 +4,13 @@ import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, TimeRange, windowOf, withTotalCount } from '../http/paging.ts';
 
-const filterText = z.string().min(1).max(255).optional();
+const filterText = (description: string) => z.string().min(1).max(255).optional().meta({ description });
 const query = listQuery({
-  action: filterText,
-  actor: filterText,
-  resource_type: filterText,
-  resource_id: filterText,
-  agent_id: filterText,
+  action: filterText('Only entries with this action, such as `agent.updated`'),
+  actor: filterText('Only what this user or agent did'),
+  resource_type: filterText('Only entries about this kind of resource'),
+  resource_id: filterText('Only entries about this resource'),
+  agent_id: filterText('Only entries about this agent'),
   ...TimeRange,
 });
 const listing = { method: 'get', query, reply: z.array(AuditLogRead), projection: audit.name } as const;
@@ -19,7 +19,8 @@ export const auditOperations = {
   listAuditLogs: operation({
     ...listing,
     path: '/tenant/:tenant_id/audit-logs',
-    summary: "List the tenant's audit log: what happened, and who did it",
+    summary: "List the tenant's audit log",
+    details: 'It says what happened, and who did it.',
     permit: 'tenant:audit:read',
     run: (ctx, { tenant_id, limit, cursor, sort, ...filter }) => {
       const page = auditPage(ctx.reads, tenant_id, filter, windowOf({ limit, cursor, sort }));
@@ -29,7 +30,8 @@ export const auditOperations = {
   listPlatformAuditLogs: operation({
     ...listing,
     path: '/admin/audit-logs',
-    summary: "List the platform's audit log: events of the platform, and what it did to tenants",
+    summary: "List the platform's audit log",
+    details: 'It contains the events of the platform, and what the platform did to tenants.',
     permit: 'platform',
     run: (ctx, { limit, cursor, sort, ...filter }) => auditPage(ctx.reads, null, filter, windowOf({ limit, cursor, sort })),
   }),

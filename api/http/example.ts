@@ -1,4 +1,5 @@
-import type { Schemas } from './json-schema.ts';
+import type { z } from 'zod';
+import { requestSchemaOf, type Schemas, schemaOf } from './json-schema.ts';
 
 type Json = Record<string, unknown>;
 
@@ -40,7 +41,7 @@ const exampleOfType = (schema: Json, schemas: Schemas): unknown => {
  * allowed value, false, its minimum, or null; optional fields without an example are left out. Returns undefined if a
  * text has no example.
  */
-export const exampleOf = (reference: Json, schemas: Schemas): unknown => {
+const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   const schema = resolve(reference, schemas);
   const { examples, anyOf } = schema;
   if (examples !== undefined) return (examples as unknown[])[0];
@@ -48,4 +49,16 @@ export const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   if (schema.enum !== undefined) return (schema.enum as unknown[])[0];
   if (anyOf !== undefined) return exampleOf((anyOf as Json[])[0]!, schemas) ?? (isNullable(schema) ? null : undefined);
   return exampleOfType(schema, schemas);
+};
+
+/** The content of a JSON body: its schema and an example. Adds the named schemas to `schemas`. */
+export const jsonContentOf = (body: z.ZodType, io: 'input' | 'output', schemas: Schemas) => {
+  const schema = schemaOf(body, io, schemas) as Json;
+  return { 'application/json': { schema, example: exampleOf(schema, schemas) } };
+};
+
+/** The content of the body of a plain route's request. Its schema refers to no component of the document. */
+export const requestContentOf = (body: z.ZodType) => {
+  const schema = requestSchemaOf(body) as Json;
+  return { 'application/json': { schema, example: exampleOf(schema, {}) } };
 };

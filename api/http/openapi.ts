@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Permit } from '../../domain/access/permission.ts';
-import { exampleOf } from './example.ts';
+import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
-import { parametersOf, pathParameters, type Schemas, schemaOf, templateOf } from './json-schema.ts';
+import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
 import type { PlainPaths } from './plain-route.ts';
 import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses } from './problem-responses.ts';
@@ -43,11 +43,6 @@ const problemStatusesOf = (row: Operation): number[] => [
   503,
 ];
 
-const jsonContentOf = (body: z.ZodType, io: 'input' | 'output', schemas: Schemas) => {
-  const schema = schemaOf(body, io, schemas) as Json;
-  return { 'application/json': { schema, example: exampleOf(schema, schemas) } };
-};
-
 const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   const status = row.status ?? (row.reply ? 200 : 204);
   const headers = Object.fromEntries(responseHeadersOf(row).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -58,7 +53,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   return {
     operationId: name,
     summary: row.summary,
-    description: row.permissionNote ?? permissionText(row.permit),
+    description: [row.details, row.permissionNote ?? permissionText(row.permit)].filter((text) => text !== undefined).join(' '),
     tags: [row.area ?? 'Others'],
     ...(row.permit === 'none' ? { security: [] } : {}),
     parameters: [...parametersOf(row.path, row.query, schemas), ...headerParametersOf(row)],

@@ -33,7 +33,10 @@ export type Operation = OperationOf<string, any, any>;
 type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body extends z.ZodType | undefined> = {
   readonly method: Method;
   readonly path: Path;
+  /** At most 60 characters. */
   readonly summary: string;
+  /** Further sentences for the OpenAPI document. */
+  readonly details?: string;
   /** The heading under which the OpenAPI document lists the operation. */
   readonly area?: string;
   readonly permit: Permit;

@@ -33,7 +33,8 @@ export const apiKeyOperations = {
   createApiKey: operation({
     ...creation,
     path: TENANT,
-    summary: 'Create an API key of the tenant; only this response shows its text',
+    summary: 'Create an API key of the tenant',
+    details: 'Only this response shows its text.',
     permit: 'tenant:keys:write',
     location: `${TENANT}/:id`,
     run: createTenantKey,
@@ -55,7 +56,8 @@ export const apiKeyOperations = {
   createPlatformKey: operation({
     ...creation,
     path: PLATFORM,
-    summary: 'Create an API key of the platform; only this response shows its text',
+    summary: 'Create an API key of the platform',
+    details: 'Only this response shows its text.',
     permit: 'platform',
     location: `${PLATFORM}/:id`,
     run: createPlatformKey,
@@ -80,7 +82,8 @@ export const apiKeyOperations = {
   createRunnerKey: operation({
     ...creation,
     path: RUNNER,
-    summary: 'Create a runner key of the agent; only this response shows its text',
+    summary: 'Create a runner key of the agent',
+    details: 'Only this response shows its text.',
     permit: { all: ['agent:settings:write', 'agent:skills:write'] },
     location: `${RUNNER}/:id`,
     run: createRunnerKey,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TENANT_PERMISSIONS, tenantRoleAllows, tenantRoleOf } from '../../domain/access/permission.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { Id25 } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -13,22 +13,48 @@ import { operation } from '../http/operation.ts';
 const MeRead = z
   .object({
     user: z
-      .object({ id: Id25, email: z.string(), name: z.string().nullable(), is_super_admin: z.boolean() })
+      .object({
+        id: idOf('user'),
+        email: z.string().meta({ examples: ['ada@example.com'] }),
+        name: z
+          .string()
+          .nullable()
+          .meta({ examples: ['Ada Lovelace'] }),
+        is_super_admin: z.boolean().meta({ description: 'Whether the user operates the platform' }),
+      })
       .nullable()
       .meta({ description: 'The user; null for a runner key' }),
-    tenants: z.array(
-      z.object({
-        id: Id25,
+    tenants: z
+      .array(
+        z.object({
+          id: idOf('tenant'),
+          name: z.string().meta({ examples: ['Acme'] }),
+          slug: z.string().meta({ description: 'The unique name of the tenant, for programs', examples: ['acme'] }),
+          role: z.enum(Tenant.TENANT_ROLES).nullable().meta({ description: 'The role in the tenant; null for a runner key' }),
+          is_suspended: z.boolean().meta({ description: 'Whether requests to the tenant are refused' }),
+          permissions: z.array(z.string()).meta({ description: 'The permissions on the tenant', examples: [['tenant:read']] }),
+        }),
+      )
+      .meta({ description: 'The tenants in which the credential is valid' }),
+    agent: z
+      .object({
+        id: idOf('agent'),
         name: z.string(),
-        slug: z.string(),
-        role: z.enum(Tenant.TENANT_ROLES).nullable(),
-        is_suspended: z.boolean(),
-        permissions: z.array(z.string()),
-      }),
-    ),
-    agent: z.object({ id: Id25, name: z.string(), slug: z.string() }).nullable(),
-    actor: z.object({ kind: z.enum(['user', 'agent', 'system']), id: z.string(), key_id: z.string().nullish() }),
-    permissions: z.array(z.string()),
+        slug: z.string().meta({ description: 'The unique name of the agent in its tenant, for programs' }),
+      })
+      .nullable()
+      .meta({ description: 'The agent of a runner key; null for other credentials', examples: [null] }),
+    actor: z
+      .object({
+        kind: z.enum(['user', 'agent', 'system']).meta({ description: 'What kind of actor this is' }),
+        id: z.string().meta({ description: 'The id of the user or agent', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+        key_id: z.string().nullish().meta({ description: 'The API key; null without one' }),
+      })
+      .meta({ description: 'Who the caller is in the events and the audit log' }),
+    permissions: z.array(z.string()).meta({
+      description: 'The permissions on the platform or, if the credential is bound to a tenant, those in this tenant',
+      examples: [['tenant:read']],
+    }),
     read_only: z.boolean().meta({ description: 'Whether the API key of the caller allows only reads' }),
   })
   .meta({ id: 'MeRead' });

@@ -33,7 +33,10 @@ export const userOperations = {
     path: '/api/v1/admin/users',
     summary: 'List the users of the platform',
     permit: 'platform',
-    query: listQuery({ q: z.string().min(1).max(255).optional() }, USER_SORTS),
+    query: listQuery(
+      { q: z.string().min(1).max(255).optional().meta({ description: 'Only users with this text in their name or e-mail address' }) },
+      USER_SORTS,
+    ),
     reply: z.array(AdminUserRow),
     projection: users.name,
     run: async (ctx, { q, ...window }) => {
@@ -46,7 +49,8 @@ export const userOperations = {
   updateUser: operation({
     method: 'patch',
     path: '/api/v1/admin/users/:user_id',
-    summary: 'Suspend or resume a user, grant or revoke the super-admin role',
+    summary: 'Change a user',
+    details: 'Suspends or resumes the user; grants or revokes the super-admin role.',
     permit: 'platform',
     body: AdminUserUpdate,
     reply: AdminUserRow,

@@ -9,9 +9,10 @@ import { jsonResponse } from '../http/response.ts';
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-type Document = ReturnType<typeof documentAt>;
+type Document = ReturnType<typeof describeProblem>;
 
-const documentAt = (path: string) => {
+/** Returns the explanation of the problem type at this path, with an example. @throws Refusal not_found */
+export const describeProblem = (path: string) => {
   const found = problemTypeAt(path);
   if (!found) throw new Refusal('not_found', 'There is no problem type with this name');
   const { type, title, status, code } = found;
@@ -32,7 +33,7 @@ const pageOf = ({ title, code, status, when, why, what_to_do, example }: Documen
 
 /** Explains the problem type at this path: as a page for browsers, as JSON for other clients. @throws Refusal not_found */
 export const explainProblem = async (c: Context): Promise<Response> => {
-  const document = documentAt(c.req.path);
+  const document = describeProblem(c.req.path);
   const type = accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' });
   const vary = { vary: 'Accept' };
   if (type === 'application/json') return jsonResponse(JSON.stringify(document), 200, vary);

@@ -6,7 +6,7 @@ import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } fr
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 import { LANDING_PAGE, LANDING_POLICY } from './landing-page.ts';
-import { explainProblem } from './problem-page.ts';
+import { describeProblem, explainProblem } from './problem-page.ts';
 
 /**
  * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
@@ -27,40 +27,52 @@ export type SystemDeps = {
 
 const jsonOf = (body: unknown, status = 200): Response => jsonResponse(JSON.stringify(body), status);
 
-const content = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }) => ({
-  content: { [media]: { schema } },
+const content = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }, example?: unknown) => ({
+  content: { [media]: { schema, ...(example === undefined ? {} : { example }) } },
 });
 
-const LIVENESS = content('application/json', { type: 'object', required: ['status'], properties: { status: { type: 'string' } } });
-const READINESS = content('application/json', {
+const text = (description: string) => ({ type: 'string', description });
+
+const LIVENESS = content(
+  'application/json',
+  { type: 'object', required: ['status'], properties: { status: text('Always `live`') } },
+  { status: 'live' },
+);
+const READINESS_SCHEMA = {
   type: 'object',
   required: ['status', 'degraded', 'platform'],
   properties: {
-    status: { enum: ['ready', 'not ready'] },
-    degraded: { type: 'array', items: { type: 'string' } },
+    status: { enum: ['ready', 'not ready'], description: 'Whether deliveries can be accepted' },
+    degraded: { type: 'array', items: { type: 'string' }, description: 'What does not work at the moment' },
     platform: { type: ['string', 'null'], description: 'Identifies the event log that this service uses' },
   },
-});
-const TEXT = { type: 'string' };
+};
+const readiness = (status: string, degraded: readonly string[]) =>
+  content('application/json', READINESS_SCHEMA, { status, degraded, platform: '0197a3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d' });
 const PROBLEM_TYPE = {
   content: {
-    ...content('application/json', {
-      type: 'object',
-      required: ['type', 'code', 'status', 'title', 'when', 'why', 'what_to_do', 'example'],
-      properties: {
-        type: TEXT,
-        code: TEXT,
-        status: { type: 'integer' },
-        title: TEXT,
-        when: TEXT,
-        why: TEXT,
-        what_to_do: TEXT,
-        example: { $ref: '#/components/schemas/Problem' },
+    ...content(
+      'application/json',
+      {
+        type: 'object',
+        required: ['type', 'code', 'status', 'title', 'when', 'why', 'what_to_do', 'example'],
+        properties: {
+          type: text('The path of this description'),
+          code: text('The kind of problem, for programs'),
+          status: { type: 'integer', description: 'The status of the response' },
+          title: text('What kind of problem this is'),
+          when: text('When it occurs'),
+          why: text('Why it occurs'),
+          what_to_do: text('What to do'),
+          example: { type: 'object', description: 'A problem document of this kind' },
+        },
       },
-    }).content,
+      describeProblem('/problems/not-found'),
+    ).content,
     ...content('text/html').content,
   },
 };
+const DOCUMENT = { type: 'object' };
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SCRIPT_CONTENT = content('text/javascript');
 
@@ -74,7 +86,7 @@ export const readMetrics =
     return new Response(text, { headers: { 'content-type': contentType } });
   };
 
-type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'responses' | 'problems' | 'handler'>;
+type SystemRow = Pick<PlainRoute<SystemDeps>, 'path' | 'operationId' | 'summary' | 'description' | 'responses' | 'problems' | 'handler'>;
 
 const systemRoute = ({ summary, responses, ...row }: SystemRow) =>
   plainRoute({
@@ -94,7 +106,8 @@ const routes = [
   systemRoute({
     path: '/',
     operationId: 'readLandingPage',
-    summary: 'A web page that says what to do next, for browsers; other clients get 404',
+    summary: 'A web page that says what to do next',
+    description: 'For browsers; other clients get 404.',
     responses: { 200: content('text/html') },
     problems: [404],
     handler: () => (c) => {
@@ -113,8 +126,12 @@ const routes = [
   systemRoute({
     path: '/readyz',
     operationId: 'isReady',
-    summary: 'Whether deliveries can be accepted, and which services are degraded',
-    responses: { 200: READINESS, 503: { description: 'Deliveries cannot be accepted', ...READINESS } },
+    summary: 'Whether deliveries can be accepted',
+    description: '`degraded` names what does not work at the moment.',
+    responses: {
+      200: readiness('ready', ['delivery to runners']),
+      503: { description: 'Deliveries cannot be accepted', ...readiness('not ready', ['event store']) },
+    },
     handler: (deps) => async () => {
       const { ready, ...parts } = await deps.readiness();
       return jsonOf({ status: ready ? 'ready' : 'not ready', ...parts }, ready ? 200 : 503);
@@ -123,7 +140,8 @@ const routes = [
   systemRoute({
     path: '/metrics',
     operationId: 'readMetrics',
-    summary: 'Prometheus metrics, for callers on the same machine or with METRICS_TOKEN as bearer token',
+    summary: 'Prometheus metrics',
+    description: 'For callers on the same machine, or with METRICS_TOKEN as bearer token.',
     responses: { 200: content('text/plain') },
     problems: [401],
     handler: readMetrics,
@@ -131,7 +149,8 @@ const routes = [
   systemRoute({
     path: '/problems/:type',
     operationId: 'readProblemType',
-    summary: 'What a problem type means, and what to do: a page for browsers, JSON for other clients',
+    summary: 'What a problem type means, and what to do',
+    description: 'A page for browsers, JSON for other clients.',
     responses: { 200: PROBLEM_TYPE },
     problems: [404],
     handler: () => explainProblem,
@@ -140,14 +159,14 @@ const routes = [
     path: '/openapi.json',
     operationId: 'readOpenApi',
     summary: 'This document',
-    responses: { 200: content('application/json') },
+    responses: { 200: content('application/json', DOCUMENT, { openapi: '3.1.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.openapi()),
   }),
   systemRoute({
     path: '/asyncapi.json',
     operationId: 'readAsyncApi',
     summary: 'The messages that runners receive, as an AsyncAPI document',
-    responses: { 200: content('application/json') },
+    responses: { 200: content('application/json', DOCUMENT, { asyncapi: '3.0.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.asyncapi()),
   }),
   systemRoute({

@@ -29,7 +29,8 @@ export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operat
   issueRunnerCredential: operation({
     method: 'post',
     path,
-    summary: "Issue a credential with which a runner reads its agent's messages from the broker for at most an hour",
+    summary: 'Issue a broker credential to a runner',
+    details: 'With it, a runner receives the messages of its agent from the broker for at most an hour.',
     permit,
     reply: RunnerCredentialIssued,
     status: 201,

@@ -6,8 +6,8 @@ import { idOf } from '../../domain/id.ts';
 import { INVITATION_LIFETIME_HOURS } from '../../domain/tenants/invitation.ts';
 import { ApiKeyCreated } from '../../projections/identity/api-key.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
+import { jsonContentOf, requestContentOf } from '../http/example.ts';
 import { readJsonBody } from '../http/json-body.ts';
-import { requestSchemaOf } from '../http/json-schema.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
@@ -34,7 +34,8 @@ export const invitationOperations = {
   issueInvitation: operation({
     method: 'post',
     path: '/tenant/:tenant_id/members/:user_id/invitation',
-    summary: 'Invite a member to get an API key; only this response shows the token',
+    summary: 'Invite a member to get an API key',
+    details: 'Only this response shows the token.',
     permit: 'tenant:members:write',
     permissionNote: `Requires the permission \`tenant:members:write\`; for an OWNER, the role OWNER. The token is valid once and for ${INVITATION_LIFETIME_HOURS} hours. It replaces an earlier one of this member, and becomes invalid if the member or the caller leaves the tenant.`,
     reply: InvitationRead,
@@ -90,20 +91,21 @@ const routes = [
     method: 'post',
     path: ACCEPT_PATH,
     operationId: 'acceptInvitation',
-    summary: 'Accept an invitation: get an API key of the invited member; only this response shows its text',
-    description: 'Requires no credential but the token in the body, which is valid once.',
+    summary: 'Accept an invitation',
+    description:
+      'Creates an API key of the invited member; only this response shows its text. Requires no credential but the token in the body, which is valid once.',
     tag: 'Tenants',
     security: [],
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: requestSchemaOf(InvitationAccept) } },
+      content: requestContentOf(InvitationAccept),
     },
     responses: {
       201: {
         description: 'The API key acts as the invited member in this tenant',
         headers: { Location: { schema: { type: 'string' } } },
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiKeyCreated' } } },
+        content: jsonContentOf(ApiKeyCreated, 'output', {}),
       },
     },
     problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],

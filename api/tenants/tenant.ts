@@ -107,7 +107,8 @@ export const tenantOperations = {
   createTenant: operation({
     method: 'post',
     path: '/admin/tenants',
-    summary: 'Create a tenant; only this response shows the key of its owner',
+    summary: 'Create a tenant',
+    details: 'Only this response shows the API key of its owner.',
     permit: 'platform',
     body: TenantCreate,
     reply: AdminTenantCreated,
@@ -119,7 +120,8 @@ export const tenantOperations = {
   readTenantAsPlatform: operation({
     method: 'get',
     path: ADMIN_TENANT,
-    summary: 'Read a tenant with its plan and its usage of the last 30 days',
+    summary: 'Read a tenant with its plan and usage',
+    details: 'The usage is that of the last 30 days.',
     permit: 'platform',
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
@@ -141,7 +143,8 @@ export const tenantOperations = {
   suspendTenant: operation({
     ...withReason,
     path: `${ADMIN_TENANT}/suspend`,
-    summary: 'Suspend a tenant; its members and keys are refused until it is resumed',
+    summary: 'Suspend a tenant',
+    details: 'Its members and keys are refused until it is resumed.',
     permit: 'platform',
     reply: AdminTenantRead,
     run: async (ctx, input) => withCounts(ctx, await suspendTenant(ctx, input)),
@@ -157,7 +160,8 @@ export const tenantOperations = {
   openTenant: operation({
     method: 'post',
     path: `${ADMIN_TENANT}/break-glass`,
-    summary: "Open a tenant for reading by the calling super-admin for a limited time; the tenant's audit log shows it",
+    summary: 'Open a tenant for reading',
+    details: "The calling super-admin can read the tenant for a limited time. The tenant's audit log shows it.",
     permit: 'platform',
     body: BreakGlass,
     reply: BreakGlassOpened,

@@ -57,7 +57,10 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
     summary: "List a webhook integration's deliveries, newest first",
     permit: 'tenant:read',
     permissionNote: PERMISSION_NOTE,
-    query: listQuery({ outcome: z.enum(OUTCOMES).optional(), ...TimeRange }, SORTS),
+    query: listQuery(
+      { outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }), ...TimeRange },
+      SORTS,
+    ),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
     run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {

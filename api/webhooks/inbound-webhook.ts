@@ -64,8 +64,12 @@ const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome
       schema: {
         type: 'object',
         required: ['id', 'outcome'],
-        properties: { id: { type: 'string' }, outcome: { type: 'string', enum: outcomes } },
+        properties: {
+          id: { type: 'string', description: 'The id of the delivery' },
+          outcome: { type: 'string', enum: outcomes, description: 'What happened to the delivery' },
+        },
       },
+      example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome: outcomes[0] },
     },
   },
 });
@@ -91,7 +95,7 @@ const routes = [
     requestBody: {
       required: true,
       content: {
-        'application/json': { schema: {} },
+        'application/json': { schema: {}, example: { zen: 'Keep it logically awesome.' } },
         'application/x-www-form-urlencoded': {
           schema: { type: 'object', required: ['payload'], properties: { payload: { type: 'string' } } },
         },

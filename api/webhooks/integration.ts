@@ -61,7 +61,13 @@ export const integrationOperations = {
     path: INTEGRATIONS,
     summary: "List the tenant's webhook integrations",
     permit: 'tenant:read',
-    query: listQuery({ agent_id: Id25.optional(), provider: z.enum(PROVIDERS).optional() }, INTEGRATION_SORTS),
+    query: listQuery(
+      {
+        agent_id: Id25.optional().meta({ description: 'Only integrations of this agent' }),
+        provider: z.enum(PROVIDERS).optional().meta({ description: 'Only integrations of this provider' }),
+      },
+      INTEGRATION_SORTS,
+    ),
     reply: z.array(WebhookIntegrationRead),
     projection: integrations.name,
     run: (ctx, { agent_id, provider, ...window }) => {
@@ -78,7 +84,8 @@ export const integrationOperations = {
   connectWebhookIntegration: operation({
     method: 'post',
     path: INTEGRATIONS,
-    summary: 'Connect a provider: creates an address and a secret for its deliveries; only this response shows the secret',
+    summary: 'Connect a provider',
+    details: 'Creates a URL and a secret for its deliveries. Only this response shows the secret.',
     permit,
     body: WebhookIntegrationCreate,
     reply: WebhookIntegrationSecret,
@@ -104,7 +111,8 @@ export const integrationOperations = {
   updateWebhookIntegration: operation({
     method: 'patch',
     path: INTEGRATION,
-    summary: 'Change a webhook integration; absent fields stay unchanged',
+    summary: 'Change a webhook integration',
+    details: 'Absent fields stay unchanged.',
     permit,
     body: WebhookIntegrationUpdate,
     reply: WebhookIntegrationRead,
@@ -113,7 +121,8 @@ export const integrationOperations = {
   rotateWebhookSecret: operation({
     method: 'post',
     path: `${INTEGRATION}/rotate-secret`,
-    summary: 'Replace the secret; the previous one stays valid for `overlap_seconds`; only this response shows the new one',
+    summary: 'Replace the secret of a webhook integration',
+    details: 'The previous secret stays valid for `overlap_seconds`. Only this response shows the new one.',
     permit,
     body: SecretRotate,
     reply: WebhookIntegrationSecret,
@@ -124,7 +133,8 @@ export const integrationOperations = {
   disconnectWebhookIntegration: operation({
     method: 'delete',
     path: INTEGRATION,
-    summary: 'Disconnect a webhook integration: its address stops working',
+    summary: 'Disconnect a webhook integration',
+    details: 'Its URL stops working.',
     permit,
     run: disconnectIntegration,
   }),

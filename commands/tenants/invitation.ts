@@ -11,7 +11,11 @@ import { apiKeyIdOf } from '../identity/api-key.ts';
 import { asCaller } from './member.ts';
 
 export const InvitationAccept = z.strictObject({
-  token: z.string().min(1).max(255).meta({ description: 'The token of the invitation' }),
+  token: z
+    .string()
+    .min(1)
+    .max(255)
+    .meta({ description: 'The token of the invitation', examples: ['inv_…'] }),
   name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import { displayText, Email, Slug } from '../../domain/fields.ts';
-import { idOf } from '../../domain/id.ts';
+import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { defaultPlanId } from '../billing/plan.ts';
@@ -24,7 +24,7 @@ export const TenantCreate = z
 export const AdminTenantUpdate = z
   .strictObject({
     name: displayText(1, 255).nullish(),
-    plan_id: idOf('plan').nullish(),
+    plan_id: Id25.nullish().meta({ description: 'The id of the plan' }),
     billing_email: Email.nullish().meta({ description: 'Where invoices go' }),
     external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
     paid: z.boolean().nullish().meta({ description: 'Whether the tenant pays; informational' }),

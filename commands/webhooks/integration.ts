@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { applyResets } from '../../domain/aggregate.ts';
 import { displayText, integer, text } from '../../domain/fields.ts';
-import { idOf } from '../../domain/id.ts';
+import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -35,7 +35,7 @@ export const WebhookIntegrationCreate = z
 export const WebhookIntegrationUpdate = z
   .strictObject({
     label: Label.nullish().meta({ description: 'What people see in lists', examples: ['My repository'] }),
-    agent_id: idOf('agent', 'The agent that gets the deliveries').nullish(),
+    agent_id: Id25.nullish().meta({ description: 'The agent that gets the deliveries' }),
     event_filter: EventFilter.nullish().meta({ description: 'The provider events to accept; if empty, all' }),
     replay_guard: ReplayGuard.nullish().meta({
       description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)',

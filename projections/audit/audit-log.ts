@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
+import { EventId, Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
@@ -11,18 +13,35 @@ import { tenantCounter } from '../tenant-counter.ts';
 
 export const AuditLogRead = z
   .object({
-    id: z.string(),
-    tenant_id: z.string().nullable(),
-    user_id: z.string().nullable(),
-    agent_id: z.string().nullable(),
-    action: z.string(),
-    resource_type: z.string(),
-    resource_id: z.string().nullable(),
-    ip: z.string().nullable(),
-    user_agent: z.string().nullable(),
-    meta: z.record(z.string(), z.unknown()),
-    created_at: z.string(),
-    position: z.string(),
+    id: EventId,
+    tenant_id: idOf('tenant').nullable().meta({ description: 'The tenant; null for an event of the platform' }),
+    user_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The user who did it; null if it was no user', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+    agent_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The agent that it concerns', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
+    action: z.string().meta({ description: 'What happened: the resource, a dot, and the change', examples: ['agent.updated'] }),
+    resource_type: z.string().meta({ description: 'The kind of the resource', examples: ['agent'] }),
+    resource_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the resource', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
+    ip: z
+      .string()
+      .nullable()
+      .meta({ description: 'The IP address of the caller', examples: ['192.0.2.7'] }),
+    user_agent: z
+      .string()
+      .nullable()
+      .meta({ description: 'The header User-Agent of the caller', examples: ['curl/8.5.0'] }),
+    meta: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The fields of the event, without secrets', examples: [{ description: 'Reviews pull requests' }] }),
+    created_at: Timestamp,
+    position: z.string().meta({ description: 'The position of the event in the log', examples: ['48211:48211'] }),
   })
   .meta({ id: 'AuditLogRead' });
 

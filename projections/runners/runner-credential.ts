@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
-import { Id25, idOf } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
@@ -18,18 +18,35 @@ export const RunnerCredentialRead = z
 /** The response to the creation of a credential. No other response contains the JWT and the private seed. */
 export const RunnerCredentialIssued = z
   .object({
-    id: Id25,
-    url: z.string(),
-    jwt: z.string(),
-    seed: z.string(),
-    subject: z.string(),
-    stream: z.string(),
-    consumer: z.string().describe('The durable consumer to pull from; it exists already, so bind to it and do not create or look it up'),
-    inbox_prefix: z.string().describe('The prefix of the inboxes in which replies may be received; set it in the NATS client'),
-    expires_at: z.string().describe('When the broker closes the connection'),
-    renew_at: z
+    id: idOf('runner credential'),
+    url: z
       .string()
-      .describe('From then on, get a new credential, connect with it, and pull and acknowledge through the new connection'),
+      .meta({ description: 'The URL of the broker; several are separated by commas', examples: ['nats://nats.example.com:4222'] }),
+    jwt: z.string().meta({
+      description: 'The JWT with which the runner connects',
+      examples: ['eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.eyJqdGkiOiJ4In0.c2lnbmF0dXJl'],
+    }),
+    seed: z.string().meta({
+      description: 'The private seed that signs the challenge of the broker. Only this response contains it',
+      examples: ['SUAGMJH5XLGZKQQWAWKRZJIGMOU4HPFUYLXJMXOO5NLFEO2OOQJ5LPRDPM'],
+    }),
+    subject: z.string().meta({
+      description: 'The subject of the messages to the agent',
+      examples: ['agents.cujzde8gxd6ncf10epf91dhod.czdoc9is0j8ht9lgmxg9edn58.inbound'],
+    }),
+    stream: z.string().meta({ description: 'The JetStream stream of the messages', examples: ['AGENTS'] }),
+    consumer: z.string().meta({
+      description: 'The durable consumer to pull from; it exists already, so bind to it and do not create or look it up',
+      examples: ['runner-czdoc9is0j8ht9lgmxg9edn58'],
+    }),
+    inbox_prefix: z.string().meta({
+      description: 'The prefix of the inboxes in which replies may be received; set it in the NATS client',
+      examples: ['_INBOX_cjqwx4hh5344tfjgvq4k7bn7x'],
+    }),
+    expires_at: Timestamp.meta({ description: 'When the broker closes the connection' }),
+    renew_at: Timestamp.meta({
+      description: 'From then on, get a new credential, connect with it, and pull and acknowledge through the new connection',
+    }),
   })
   .meta({ id: 'RunnerCredential' });
 

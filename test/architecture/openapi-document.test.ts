@@ -11,6 +11,8 @@ type Media = { readonly schema: Schema; readonly example?: unknown; readonly exa
 type Content = Readonly<Record<string, Media>>;
 type Described = {
   readonly operationId: string;
+  readonly summary: string;
+  readonly parameters?: readonly { readonly $ref?: string; readonly name: string; readonly description?: string }[];
   readonly tags: readonly string[];
   readonly security?: readonly object[];
   readonly requestBody?: { readonly content: Content };
@@ -33,6 +35,54 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 /** Whether a request to this route counts against a rate limit, or can be refused because of failed sign-ins. */
 const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path) || path === '/auth/callback';
+
+/** The JSON bodies of all requests and responses, with the place of each. */
+const jsonBodies = described.flatMap(({ name, operation: { requestBody, responses } }) =>
+  [['request', requestBody] as const, ...Object.entries(responses)].flatMap(([place, body]) =>
+    Object.entries(body?.content ?? {})
+      .filter(([type]) => type === 'application/json')
+      .map(([, media]) => ({ place: `${name} ${place}`, media })),
+  ),
+);
+
+test('every JSON body has an example, and its schema accepts it', () => {
+  assert.ok(jsonBodies.length > 100);
+  const faults = jsonBodies.flatMap(({ place, media: { schema, example } }) =>
+    example === undefined ? [`${place}: has no example`] : schemaErrors(schema, example, schemas).map((error) => `${place}${error}`),
+  );
+  assert.equal(faults, []);
+});
+
+/** The fields whose names say everything. */
+const SELF_EXPLANATORY = ['name', 'email', 'created_at', 'updated_at'];
+
+/** The fields of a schema that have no description, as JSON pointers. */
+const undescribed = (schema: Schema, at: string): string[] => [
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+    ...((field as { description?: string }).description || SELF_EXPLANATORY.includes(name) ? [] : [`${at}/${name}`]),
+    ...undescribed(field, `${at}/${name}`),
+  ]),
+  ...[schema.items, ...(schema.anyOf ?? [])].flatMap((one) => (one ? undescribed(one, at) : [])),
+];
+
+test('every field and parameter has a description, unless its name says everything', () => {
+  const fields = [
+    ...Object.entries(schemas).flatMap(([name, schema]) => undescribed(schema, name)),
+    ...jsonBodies.flatMap(({ place, media }) => undescribed(media.schema, place)),
+  ];
+  const parameters = described.flatMap(({ name, operation }) =>
+    (operation.parameters ?? []).filter((one) => !one.$ref && !one.description).map((one) => `${name} ${one.name}`),
+  );
+  assert.equal([...fields, ...new Set(parameters)], []);
+});
+
+test('every summary is short', () => {
+  const long = described.filter(({ operation: { summary } }) => summary.length > 60);
+  assert.equal(
+    long.map(({ name, operation }) => `${name}: ${operation.summary}`),
+    [],
+  );
+});
 
 test('every tag has a text, is used, and is not the heading under which /docs lists the schemas', () => {
   const used = new Set(described.flatMap(({ operation }) => operation.tags));
