@@ -180,7 +180,8 @@ export const historyOperations = {
   readAgentHistory: operation({
     method: 'get',
     path: `${AGENT}/history`,
-    summary: "List the agent's events with the fields that each changed",
+    summary: "List the agent's events",
+    details: 'Each entry has the fields that the event changed.',
     permit: 'agent:read',
     query: listQuery({}).omit({ sort: true }),
     reply: z.array(HistoryEntry),

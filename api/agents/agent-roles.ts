@@ -161,7 +161,8 @@ export const agentRoleOperations = {
   requestAgentGrant: operation({
     method: 'put',
     path: '/tenant/:tenant_id/agent-grants',
-    summary: 'Grant access to an agent; the role null revokes it',
+    summary: 'Grant access to an agent',
+    details: 'The role null revokes it.',
     permit: 'tenant:read',
     permissionNote: 'Requires the permission `agent:roles:write` on the agent.',
     preauthorize: async (ctx, _, readBody) => {

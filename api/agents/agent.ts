@@ -91,7 +91,8 @@ export const agentOperations = {
   createAgent: operation({
     method: 'post',
     path: AGENTS,
-    summary: 'Create an agent; the caller becomes its owner',
+    summary: 'Create an agent',
+    details: 'The caller becomes its owner.',
     permit: 'tenant:agents:create',
     permissionNote: 'Requires the permission `tenant:agents:create`; with `is_admin_only` also the role OWNER or ADMIN.',
     body: AgentCreate,
@@ -169,7 +170,8 @@ export const agentOperations = {
   listAgentModels: operation({
     method: 'get',
     path: `${AGENT}/models`,
-    summary: "Read an agent's model chain; the first model is the primary",
+    summary: "Read an agent's model chain",
+    details: 'The first model is the primary.',
     permit: 'agent:read',
     reply: z.array(AgentModelRead),
     projection: agents.name,

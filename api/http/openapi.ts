@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Permit } from '../../domain/access/permission.ts';
+import type { Permission, Permit } from '../../domain/access/permission.ts';
+import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
@@ -14,11 +15,17 @@ const headerParametersOf = (row: Operation): unknown[] =>
     $ref: `#/components/parameters/${name}`,
   }));
 
+/** The name of a permission in the text of an operation. A permission on agents also has the label that people see. */
+const permissionName = (permission: Permission): string => {
+  const label = LABELS.find((one) => PERMISSION_OF_LABEL[one] === permission);
+  return label ? `\`${permission}\` (${label})` : `\`${permission}\``;
+};
+
 const permissionText = (permit: Permit): string => {
   if (permit === 'none') return 'Requires no credential.';
   if (permit === 'any') return 'Requires any valid credential.';
-  if (typeof permit === 'string') return `Requires the permission \`${permit}\`.`;
-  const permissions = permit.all.map((permission) => `\`${permission}\``).join(' and ');
+  if (typeof permit === 'string') return `Requires the permission ${permissionName(permit)}.`;
+  const permissions = permit.all.map(permissionName).join(' and ');
   return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.`;
 };
 

@@ -33,7 +33,7 @@ export type Operation = OperationOf<string, any, any>;
 type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body extends z.ZodType | undefined> = {
   readonly method: Method;
   readonly path: Path;
-  /** At most 60 characters. */
+  /** At most 48 characters, one clause. */
   readonly summary: string;
   /** Further sentences for the OpenAPI document. */
   readonly details?: string;

@@ -113,7 +113,8 @@ const routes = [
     method: 'get',
     path: '/auth/callback',
     operationId: 'finishSignIn',
-    summary: 'Finish a sign-in when the issuer redirects the browser back',
+    summary: 'Finish a sign-in',
+    description: 'The issuer redirects the browser to this path.',
     tag: 'Sign-in',
     security: [],
     query: z.object({

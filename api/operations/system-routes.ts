@@ -165,7 +165,8 @@ const routes = [
   systemRoute({
     path: '/asyncapi.json',
     operationId: 'readAsyncApi',
-    summary: 'The messages that runners receive, as an AsyncAPI document',
+    summary: 'The AsyncAPI document',
+    description: 'It describes the messages that runners receive.',
     responses: { 200: content('application/json', DOCUMENT, { asyncapi: '3.0.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.asyncapi()),
   }),

@@ -16,7 +16,8 @@ export const runnerCredentialOperations = (createUser: CreateBrokerUser): Operat
   listRunnerCredentials: operation({
     method: 'get',
     path,
-    summary: "List an agent's broker credentials, without their secrets",
+    summary: "List an agent's broker credentials",
+    details: 'Without their secrets.',
     permit,
     query: listQuery({}, RUNNER_CREDENTIAL_SORTS),
     reply: RunnerCredentialRead.array(),

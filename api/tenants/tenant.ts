@@ -189,7 +189,8 @@ export const tenantOperations = {
   closeTenant: operation({
     ...withReason,
     path: `${TENANT}/close`,
-    summary: 'Close the tenant; it can be reopened for 30 days',
+    summary: 'Close the tenant',
+    details: 'It can be reopened for 30 days.',
     permit: 'tenant:close',
     reply: TenantRead,
     run: async (ctx, input) => withPlan(ctx, await closeTenant(ctx, input)),

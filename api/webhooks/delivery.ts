@@ -54,7 +54,7 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
   listDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
-    summary: "List a webhook integration's deliveries, newest first",
+    summary: "List a webhook integration's deliveries",
     permit: 'tenant:read',
     permissionNote: PERMISSION_NOTE,
     query: listQuery(
@@ -73,7 +73,8 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
   getDelivery: operation({
     method: 'get',
     path: DELIVERY,
-    summary: 'Read a delivery with its payload and processing state',
+    summary: 'Read a delivery',
+    details: 'With its payload, and how far it was processed.',
     permit: 'tenant:read',
     permissionNote: PERMISSION_NOTE,
     reply: DeliveryDetail,
@@ -132,7 +133,7 @@ const bodyRoutes = [
     method: 'get',
     path: `${DELIVERY}/body`,
     operationId: 'getDeliveryBody',
-    summary: 'Read the bytes of a delivery as they were received',
+    summary: 'Read the bytes of a delivery',
     description:
       "Requires the permission `agent:chat:read` on the delivery's agent, or that agent's runner key. A response shorter than its `Content-Length` is incomplete.",
     tag: 'Webhooks in',

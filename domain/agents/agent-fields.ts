@@ -23,7 +23,7 @@ export const AGENT_FIELDS = {
     description: 'Not used yet: whether the agent may exchange mail with addresses outside the tenant',
     examples: [true],
   },
-  iteration_warn_threshold: { description: 'After how many iterations of a session its runner warns' },
+  iteration_warn_threshold: { description: 'After how many iterations of a session its runner warns', examples: [100] },
   skill_visibility_scope: { description: 'Whether skills that the agent writes are its own or visible to the tenant' },
   ssh_public_key: { description: 'Not used yet: the public SSH key of the agent' },
   is_favorite: { description: 'Not used yet: whether the caller has marked the agent' },

@@ -55,7 +55,7 @@ const AdminTenantRow = z
   .pipe(AdminTenantRead);
 
 const Period = z.object({
-  start: Timestamp.meta({ description: 'The start, included' }),
+  start: Timestamp.meta({ description: 'The start, included', examples: ['2026-02-12T09:26:53.589Z'] }),
   end: Timestamp.meta({ description: 'The end, not included' }),
 });
 const Amount = z.int();

@@ -36,7 +36,10 @@ export const WebhookIntegrationRead = z
       examples: [null],
     }),
     last_delivery_at: OptionalTime.meta({ description: 'When the last delivery was received' }),
-    last_delivery_on_previous_secret_at: OptionalTime.meta({ description: 'When the last delivery was signed with the previous secret' }),
+    last_delivery_on_previous_secret_at: OptionalTime.meta({
+      description: 'When the last delivery was signed with the previous secret',
+      examples: [null],
+    }),
     is_paused: z.boolean().meta({ description: 'Whether deliveries are recorded as blocked' }),
     paused_reason: z.string().nullable().meta({ description: 'Why the integration is paused' }),
     created_at: Timestamp,

@@ -77,7 +77,7 @@ test('every field and parameter has a description, unless its name says everythi
 });
 
 test('every summary is short', () => {
-  const long = described.filter(({ operation: { summary } }) => summary.length > 60);
+  const long = described.filter(({ operation: { summary } }) => summary.length > 48 || summary.includes(';'));
   assert.equal(
     long.map(({ name, operation }) => `${name}: ${operation.summary}`),
     [],
