@@ -37,7 +37,7 @@ export const invitationOperations = {
     summary: 'Invite a member to get an API key',
     details: 'Only this response shows the token.',
     permit: 'tenant:members:write',
-    permissionNote: `Requires the permission \`tenant:members:write\`; for an OWNER, the role OWNER. The token is valid once and for ${INVITATION_LIFETIME_HOURS} hours. It replaces an earlier one of this member, and becomes invalid if the member or the caller leaves the tenant.`,
+    permissionNote: `Requires the permission \`tenant:members:write\`; for an OWNER, the role OWNER. The token is valid once and for ${INVITATION_LIFETIME_HOURS} hours. It replaces an earlier one of this member, and becomes invalid if the member leaves the tenant or becomes OWNER, or if the caller loses this permission.`,
     reply: InvitationRead,
     status: 201,
     oneTimeSecret: true,

@@ -52,10 +52,7 @@ export const issue =
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 
-/**
- * Whether the issuer of the invitation may still invite this member. It can have changed: the issuer may have left, or
- * the member may have become OWNER.
- */
+/** Whether the issuer of the invitation may still invite this member. If the issuer has lost that right, it may not. */
 const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id: string): boolean => {
   const member = members[user_id];
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);

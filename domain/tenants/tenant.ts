@@ -154,7 +154,10 @@ const applyEvent = (
     }
     case 'MemberRoleChanged': {
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
-      return { members: withEntry(tenant.members, data.user_id, member, transient) };
+      const members = withEntry(tenant.members, data.user_id, member, transient);
+      if (data.role !== 'OWNER') return { members };
+      // Somebody who may not invite an OWNER can have issued the invitation, and know its token.
+      return { members, invitations: withoutEntry(tenant.invitations, data.user_id, transient) };
     }
     case 'MemberRemoved':
       return {

@@ -111,10 +111,25 @@ test('only an OWNER can invite an OWNER, and no invitation outlives the rights o
   await change(mary, 'OWNER');
   assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
   await change(mary, 'MEMBER');
-  await change(ada, 'AUDITOR');
   assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  const again = tokenOf(await invite(admin, mary));
+  await change(ada, 'AUDITOR');
+  assert.equal(codeOf(await accept(p, again)), [401, 'unauthorized']);
   await change(ada, 'ADMIN');
-  assert.is((await accept(p, token)).status, 201);
+  assert.is((await accept(p, again)).status, 201);
+  await p.close();
+});
+
+test('an invitation that an OWNER issued with an API key of the role ADMIN ends when the member becomes OWNER', async () => {
+  const p = await createTestPlatform();
+  const { tenant, owner, ada, invite } = await tenantWithAda(p);
+  const limited = bodyOf<{ key: string }>(
+    await p.send('POST', `${tenant}/api-keys`, { key: owner, body: { name: 'Limited', role: 'ADMIN' } }),
+  ).key;
+  const token = tokenOf(await invite(limited));
+  await p.send('PATCH', `${tenant}/members/${ada}`, { key: owner, body: { role: 'OWNER' } });
+  assert.equal(codeOf(await invite(limited)), [403, 'forbidden']);
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
   await p.close();
 });
 

@@ -18,6 +18,13 @@ export const INVITATION_GUARDS: readonly Mutant[] = [
   ),
   mutantSeenBy(
     'tenants/invitation.api.test.ts',
+    'invitations: one stays valid when the member becomes OWNER',
+    'domain/tenants/tenant.ts',
+    "if (data.role !== 'OWNER') return { members };",
+    'if (members) return { members };',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
     'invitations: one outlives the membership',
     'domain/tenants/tenant.ts',
     '        invitations: withoutEntry(tenant.invitations, data.user_id, transient),\n',
