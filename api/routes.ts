@@ -3,6 +3,7 @@ import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { historyOperations } from './agents/agent-history.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
+import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { modelOperations } from './agents/model.ts';
 import { auditOperations } from './audit/audit-log.ts';
@@ -14,6 +15,7 @@ import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { slackConfigOperations } from './slack/slack-config.ts';
 import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
@@ -29,8 +31,9 @@ export type OperationPorts = {
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
-  Agents: { ...agentOperations, ...historyOperations },
+  Agents: { ...agentOperations, ...agentSettingsOperations, ...historyOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
+  'Chat settings': slackConfigOperations,
   'Language models': modelOperations,
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },

@@ -2,28 +2,18 @@ import { z } from 'zod';
 import {
   AgentCreate,
   AgentModelChainUpdate,
-  AgentUpdate,
   createAgent,
   deleteAgent,
   Restore,
   reorderModelChain,
   restoreAgent,
-  updateAgent,
 } from '../../commands/agents/agent.ts';
-import type { Loaded } from '../../commands/context.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import {
-  AGENT_SORTS,
-  type AgentVisibility,
-  agentById,
-  agentCount,
-  agentIdsAsOf,
-  agentPage,
-} from '../../projections/agents/agent.queries.ts';
+import { AGENT_SORTS, type AgentVisibility, agentCount, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
 import { AgentListRead, AgentModelRead, AgentModels, AgentRead, agents } from '../../projections/agents/agent.ts';
 import { writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
@@ -31,6 +21,7 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { withinAgentLimit } from './agent-limit.ts';
+import { agentDoc } from './agent-settings.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
@@ -54,12 +45,6 @@ const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
   const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes('View'));
   return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
-};
-
-/** Returns the agent as of the context's log position; null if it did not exist at that position or was deleted. */
-const agentAsOf = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent> | null> => {
-  const loaded = await ctx.load(Agent, agent_id);
-  return loaded.state.status === 'live' ? loaded : null;
 };
 
 const FOLD_BATCH = 20;
@@ -130,19 +115,7 @@ export const agentOperations = {
     projection: agents.name,
     aggregate: Agent,
     query: asOfQuery,
-    run: (ctx, { agent_id }) => (ctx.asOf ? agentAsOf(ctx, agent_id) : agentById(ctx.reads, ctx.tenant, agent_id)),
-  }),
-  updateAgent: operation({
-    method: 'patch',
-    path: AGENT,
-    summary: 'Update an agent',
-    details: 'Absent fields stay unchanged; null clears or resets a field.',
-    permit: 'agent:settings:write',
-    permissionNote:
-      'Requires the permission `agent:settings:write`; to change `can_author_skills` or `is_admin_only` also `agent:roles:write`.',
-    body: AgentUpdate,
-    reply: AgentRead,
-    run: updateAgent,
+    run: (ctx, { agent_id }) => agentDoc(ctx, agent_id, 'doc', AgentRead),
   }),
   deleteAgent: operation({
     method: 'delete',
@@ -177,11 +150,7 @@ export const agentOperations = {
     projection: agents.name,
     aggregate: Agent,
     query: asOfQuery,
-    run: async (ctx, { agent_id }) => {
-      if (!ctx.asOf) return agentById(ctx.reads, ctx.tenant, agent_id, 'models_doc');
-      const loaded = await agentAsOf(ctx, agent_id);
-      return loaded && { doc: JSON.stringify(AgentModels.parse(loaded.state)), revision: loaded.revision };
-    },
+    run: (ctx, { agent_id }) => agentDoc(ctx, agent_id, 'models_doc', AgentModels),
   }),
   reorderModelChain: operation({
     method: 'put',

@@ -1,7 +1,7 @@
 const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 
 /**
- * The ETag of a resource: the revision of its stream. A read takes it from the column `revision`, which the projection
+ * The ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. A read takes it from the column `revision`, which the projection
  * updates with every event of the stream. A mutation takes it from the folded state.
  */
 export const etagOf = (revision: number): string => `"${revision}"`;
@@ -14,7 +14,7 @@ const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ?
  * and ETags that this platform did not create.
  */
 export const revisionsIn = (header: string): readonly number[] =>
-  etagsIn(header).flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+  etagsIn(header).flatMap((tag) => (/^"(?:-1|0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 
 /**
  * Whether an If-None-Match header matches this ETag: it is `*`, or contains the ETag by weak comparison (RFC 9110,

@@ -3,7 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import { restore, undelete } from '../../domain/agents/agent-restore.ts';
 import * as Model from '../../domain/agents/model.ts';
-import { DisplayLine, displayText, Slug } from '../../domain/fields.ts';
+import { DisplayLine, Slug } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal, slugTaken } from '../../domain/refusal.ts';
@@ -11,11 +11,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { loadMembers } from './agent-roles.ts';
-
-const NullableText = z.string().nullable();
-const Voice = displayText(0, 128).nullable();
-const Threshold = z.int().min(1).nullable();
-const ResourceClass = displayText(1, 64);
+import { NullableText, ResourceClass, Threshold, Voice } from './agent-settings.ts';
 
 export const AgentCreate = z
   .strictObject({
@@ -34,25 +30,6 @@ export const AgentCreate = z
     voice: Voice.default(null).meta(AGENT_FIELDS.voice),
   })
   .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
-
-export const AgentUpdate = z
-  .strictObject({
-    can_author_skills: z.boolean().nullish().meta(AGENT_FIELDS.can_author_skills),
-    description: NullableText.optional().meta(AGENT_FIELDS.description),
-    description_prompt: NullableText.optional().meta(AGENT_FIELDS.description_prompt),
-    environment_mode: z.enum(Agent.ENVIRONMENT_MODES).nullish().meta(AGENT_FIELDS.environment_mode),
-    external_mail_enabled: z.boolean().nullish().meta(AGENT_FIELDS.external_mail_enabled),
-    image_ref: DisplayLine.nullish().meta(AGENT_FIELDS.image_ref),
-    initial_greeting: NullableText.optional().meta(AGENT_FIELDS.initial_greeting),
-    is_active: z.boolean().nullish().meta(AGENT_FIELDS.is_active),
-    is_admin_only: z.boolean().nullish().meta(AGENT_FIELDS.is_admin_only),
-    iteration_warn_threshold: Threshold.optional().meta(AGENT_FIELDS.iteration_warn_threshold),
-    name: Agent.AgentName.nullish().meta(AGENT_FIELDS.name),
-    resource_class: ResourceClass.nullish().meta(AGENT_FIELDS.resource_class),
-    ssh_public_key: NullableText.optional().meta(AGENT_FIELDS.ssh_public_key),
-    voice: Voice.optional().meta(AGENT_FIELDS.voice),
-  })
-  .meta({ id: 'AgentUpdate', examples: [{ description: 'Reviews pull requests', is_active: false }] });
 
 const CHAIN_LENGTH = 'must have 1 to 5 items';
 
@@ -159,15 +136,6 @@ export const createAgent = async (
     claim: (generation) => claimSlug(slug, checkAgentLimit, create(generation)),
     isClosed: ({ status }) => status === 'released',
   });
-};
-
-export const updateAgent = async (
-  ctx: Ctx,
-  { tenant_id: _, agent_id, ...changes }: Input<typeof AgentUpdate, 'tenant_id' | 'agent_id'>,
-) => {
-  const changesGuarded = changes.can_author_skills !== undefined || changes.is_admin_only !== undefined;
-  const mayManageRoles = changesGuarded && (await ctx.may('agent:roles:write', agent_id));
-  return ctx.transact(Agent, agent_id, Agent.update(changes, mayManageRoles));
 };
 
 export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);

@@ -21,7 +21,7 @@ export const undelete = (agent: Agent, members: Members, restored_by: string | n
 
 const restorableFields = (agent: Agent): Restorable => {
   const { name, description, description_prompt, environment_mode, image_ref, initial_greeting, iteration_warn_threshold } = agent;
-  const { resource_class, voice, external_mail_enabled, repo_url, code_ref } = agent;
+  const { resource_class, voice, external_mail_enabled, repo_url, code_ref, hourly_limit_micros } = agent;
   return {
     name,
     description,
@@ -35,6 +35,7 @@ const restorableFields = (agent: Agent): Restorable => {
     external_mail_enabled,
     repo_url,
     code_ref,
+    hourly_limit_micros,
   };
 };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { applyResets, changedFields, jsonEqual } from '../aggregate.ts';
+import { jsonEqual } from '../aggregate.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { invalid, Refusal } from '../refusal.ts';
@@ -10,7 +10,11 @@ export const category = 'agent';
 export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
 export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
 export type ModelAccess = 'full' | 'read_only';
-export type SkillVisibilityScope = 'private_only' | 'tenant_allowed';
+export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
+export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
+
+/** What an agent may spend in one hour, in micro-dollars; null if there is no limit. */
+export type Budget = { hourly_limit_micros: number | null };
 
 export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
 
@@ -28,14 +32,6 @@ export type AgentSettings = {
   kind: (typeof AGENT_KINDS)[number];
   resource_class: string;
   voice: string | null;
-};
-
-/**
- * The changes that a request to update an agent can contain. Null clears a field that can be empty, and resets a field
- * with a default to this default. For any other field, null means no change.
- */
-export type AgentChanges = {
-  [Name in keyof Omit<AgentSettings, 'kind'> | 'external_mail_enabled' | 'is_active' | 'ssh_public_key']?: Agent[Name] | null | undefined;
 };
 
 export type AgentEvent =
@@ -59,6 +55,8 @@ export type AgentEvent =
   | { type: 'AgentActivated'; data: object }
   | { type: 'AgentDeactivated'; data: object }
   | { type: 'AgentSkillAuthoringChanged'; data: { can_author_skills: boolean } }
+  | { type: 'AgentSkillVisibilityScopeChanged'; data: { skill_visibility_scope: SkillVisibilityScope } }
+  | { type: 'AgentBudgetChanged'; data: Budget }
   | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
   | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
   | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
@@ -89,6 +87,7 @@ export type Agent = AgentSettings & {
   external_mail_enabled: boolean;
   ssh_public_key: string | null;
   skill_visibility_scope: SkillVisibilityScope;
+  hourly_limit_micros: number | null;
   repo_url: string | null;
   code_ref: string;
   zoom_managed: boolean;
@@ -105,7 +104,7 @@ export type Agent = AgentSettings & {
 
 /** The fields that are set back when an agent is restored to an earlier revision. Its model chain is set back, too. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
-  Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref'>;
+  Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 
 /** The default values of the fields that a request to create an agent can omit. */
 export const defaults = {
@@ -134,6 +133,7 @@ export const initial: Agent = {
   external_mail_enabled: true,
   ssh_public_key: null,
   skill_visibility_scope: 'private_only',
+  hourly_limit_micros: null,
   repo_url: null,
   code_ref: 'main',
   zoom_managed: false,
@@ -205,6 +205,8 @@ const applyEvent = (
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
+    case 'AgentSkillVisibilityScopeChanged':
+    case 'AgentBudgetChanged':
       return event.data;
     case 'AgentAdminOnlyChanged':
       return { ...event.data, admin_only_by: eventRef(event) };
@@ -249,29 +251,6 @@ export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data
 
 /** Frees the slug of a deleted agent for another agent. The deleted agent can no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
-
-const resetValues = { ...defaults, external_mail_enabled: true, ssh_public_key: null };
-
-/**
- * Changes settings of the agent. Changes of activation, skill authoring and the restriction to admins get events of
- * their own. `mayManageRoles`: whether the caller has the permission agent:roles:write.
- * @throws Refusal not_found, forbidden if can_author_skills or is_admin_only changes without this permission
- */
-export const update =
-  (changes: AgentChanges, mayManageRoles: boolean) =>
-  (agent: Agent): AgentEvent[] => {
-    assertExists(agent);
-    const { is_active, can_author_skills, is_admin_only, ...settings } = changedFields(agent, applyResets(changes, resetValues));
-    const changesGuarded = can_author_skills !== undefined || is_admin_only !== undefined;
-    if (changesGuarded && !mayManageRoles)
-      throw new Refusal('forbidden', 'Changing can_author_skills or is_admin_only needs the permission agent:roles:write');
-    const events: AgentEvent[] = [];
-    if (Object.keys(settings).length > 0) events.push({ type: 'AgentUpdated', data: settings });
-    if (is_active !== undefined) events.push({ type: is_active ? 'AgentActivated' : 'AgentDeactivated', data: {} });
-    if (can_author_skills !== undefined) events.push({ type: 'AgentSkillAuthoringChanged', data: { can_author_skills } });
-    if (is_admin_only !== undefined) events.push({ type: 'AgentAdminOnlyChanged', data: { is_admin_only } });
-    return events;
-  };
 
 /**
  * Replaces the agent's model chain with these models, in this order; the first is the primary.

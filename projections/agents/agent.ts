@@ -6,6 +6,7 @@ import { ROLE_OF_GRANT } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import { usdOf } from '../../domain/money.ts';
 import { type Change, insert, type Key, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
@@ -66,6 +67,16 @@ export const AgentModels = z
   .transform(({ id, models }) => models.map((model, priority) => ({ agent_id: id, ...model, priority })))
   .pipe(z.array(AgentModelRead));
 
+export const AgentBudgetRead = z
+  .object({ hourly_limit_usd: z.number().nullable().meta(AGENT_FIELDS.hourly_limit_usd) })
+  .meta({ id: 'AgentBudgetRead' });
+
+/** The budget of an agent as the API returns it. */
+export const AgentBudget = z
+  .object({ hourly_limit_micros: z.int().nullable() })
+  .transform(({ hourly_limit_micros }) => ({ hourly_limit_usd: hourly_limit_micros === null ? null : usdOf(hourly_limit_micros) }))
+  .pipe(AgentBudgetRead);
+
 export const table = {
   name: 'agents',
   key: ['tenant_id', 'id'],
@@ -86,8 +97,9 @@ export const table = {
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
     models: 'jsonb',
+    hourly_limit_micros: 'bigint',
   },
-  docs: { doc: AgentRead, list_doc: AgentListRead, models_doc: AgentModels },
+  docs: { doc: AgentRead, list_doc: AgentListRead, models_doc: AgentModels, budget_doc: AgentBudget },
   indexes: [
     { columns: ['tenant_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'name', 'id'] },
@@ -128,7 +140,7 @@ const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 3,
+  version: 4,
   categories: ['agent'],
   tables: [table, access, agentCounter.table],
   on: {
@@ -152,6 +164,8 @@ export const agents = {
     AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', keyOf(event), { is_active: false, updated_at: event.at }),
     AgentSkillAuthoringChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentSkillVisibilityScopeChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentBudgetChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentAdminOnlyChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentModelChainReordered: (event) =>
       patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),

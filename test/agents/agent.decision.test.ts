@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as AgentRoles from '../../domain/agents/agent-roles.ts';
+import * as AgentSettings from '../../domain/agents/agent-settings.ts';
 import type { GrantRole } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import type { TenantRole } from '../../domain/tenants/tenant.ts';
@@ -26,7 +27,7 @@ const updated = (fields: Extract<Agent.AgentEvent, { type: 'AgentUpdated' }>['da
 });
 const chained = (...models: Agent.ChainLink[]): Agent.AgentEvent => ({ type: 'AgentModelChainReordered', data: { models } });
 const link = (model_id: string, since: string | null = null): Agent.ChainLink => ({ model_id, access: 'full', since });
-const update = (changes: Agent.AgentChanges, mayManageRoles = false) => Agent.update(changes, mayManageRoles);
+const update = (changes: AgentSettings.AgentChanges, mayManageRoles = false) => AgentSettings.update(changes, mayManageRoles);
 
 test('a new agent is active, and its creator is its owner', () => {
   const { state } = given(Agent, created);

@@ -26,7 +26,7 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
 };
 
-const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'tenants', 'webhooks'];
+const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'slack', 'tenants', 'webhooks'];
 const INFRA_FOLDERS = [
   'aggregates',
   'cli',

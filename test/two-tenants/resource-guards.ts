@@ -129,7 +129,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutantSeenBy(
     'agents/agent.api.test.ts',
     'agents: every editor may make them admin-only',
-    'commands/agents/agent.ts',
+    'commands/agents/agent-settings.ts',
     "changesGuarded && (await ctx.may('agent:roles:write', agent_id))",
     'true',
   ),

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { AgentSlackConfigUpdate, changeSlackConfig, slackConfigFields } from '../../commands/slack/slack-config.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import { operation } from '../http/operation.ts';
+import { asOfQuery } from '../http/paging.ts';
+
+const SLACK_CONFIG = '/tenant/:tenant_id/agents/:agent_id/slack-config';
+
+export const AgentSlackConfigRead = z
+  .object({ ...slackConfigFields, working_hours_enabled: z.boolean() })
+  .meta({ id: 'AgentSlackConfigRead' });
+
+export const slackConfigOperations = {
+  getSlackConfig: operation({
+    method: 'get',
+    path: SLACK_CONFIG,
+    summary: "Read an agent's limits and working hours in Slack",
+    permit: 'agent:read',
+    reply: AgentSlackConfigRead,
+    aggregate: SlackConfig,
+    query: asOfQuery,
+    run: async (ctx, { agent_id }) => {
+      await loadAgent(ctx, agent_id);
+      const { state, revision } = await ctx.load(SlackConfig, agent_id);
+      return { doc: JSON.stringify(AgentSlackConfigRead.parse(state)), revision };
+    },
+  }),
+  changeSlackConfig: operation({
+    method: 'put',
+    path: SLACK_CONFIG,
+    summary: "Change an agent's limits and working hours in Slack",
+    details: 'Absent fields stay unchanged; null clears a field.',
+    permit: 'agent:settings:write',
+    body: AgentSlackConfigUpdate,
+    reply: AgentSlackConfigRead,
+    run: changeSlackConfig,
+  }),
+};

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+const MICROS_PER_USD = 1_000_000;
+/** The largest amount in USD whose micro-dollars are an exact number. */
+const MAX_USD = 1_000_000_000;
+
+/** An amount in USD with at most six decimals, which the log stores in micro-dollars. */
+export const Usd = z
+  .number()
+  .min(0)
+  .max(MAX_USD)
+  .refine((usd) => Number(usd.toFixed(6)) === usd, 'must have at most 6 decimals');
+
+/** Converts an amount in USD with at most six decimals to micro-dollars. */
+export const microsOf = (usd: number): number => Math.round(usd * MICROS_PER_USD);
+
+/** Converts micro-dollars to USD. */
+export const usdOf = (micros: number): number => micros / MICROS_PER_USD;

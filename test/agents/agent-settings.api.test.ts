@@ -1,0 +1,77 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await createTestPlatform();
+const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Json;
+const path = `${p.tenant}/agents/${agent.id}`;
+const put = (setting: string, body: Json, key?: string) => p.send('PUT', `${path}/${setting}`, { body, ...(key ? { key } : {}) });
+const lastEvent = () => {
+  const { type, data } = p.log.events.at(-1)!;
+  return [type, data];
+};
+
+test('skill authoring and skill visibility have operations of their own, which return the agent', async () => {
+  const authoring = await put('can-author-skills', { can_author_skills: true });
+  assert.equal([authoring.status, (authoring.body as Json).can_author_skills], [200, true]);
+  assert.equal(lastEvent(), ['AgentSkillAuthoringChanged', { can_author_skills: true }]);
+  const scope = await put('skill-visibility-scope', { skill_visibility_scope: 'tenant_allowed' });
+  assert.equal([scope.status, (scope.body as Json).skill_visibility_scope], [200, 'tenant_allowed']);
+  assert.equal(lastEvent(), ['AgentSkillVisibilityScopeChanged', { skill_visibility_scope: 'tenant_allowed' }]);
+  const read = (await p.send('GET', path)).body as Json;
+  assert.equal([read.can_author_skills, read.skill_visibility_scope], [true, 'tenant_allowed']);
+  const events = p.log.events.length;
+  await put('can-author-skills', { can_author_skills: true });
+  await put('skill-visibility-scope', { skill_visibility_scope: 'tenant_allowed' });
+  assert.is(p.log.events.length, events, 'the same settings again append no event');
+});
+
+test('an agent has no budget at first; a budget is stored in micro-dollars, kept by an empty change and removed by null', async () => {
+  assert.equal((await p.send('GET', `${path}/budget`)).body, { hourly_limit_usd: null });
+  for (const [usd, micros] of [
+    [2.5, 2_500_000],
+    [0.000001, 1],
+    [0, 0],
+    [1_000_000_000, 1e15],
+  ]) {
+    const changed = await put('budget', { hourly_limit_usd: usd });
+    assert.equal([changed.status, changed.body], [200, { hourly_limit_usd: usd }], changed.text);
+    assert.equal(lastEvent(), ['AgentBudgetChanged', { hourly_limit_micros: micros }]);
+    const read = await p.send('GET', `${path}/budget`);
+    assert.equal([read.body, read.headers.get('etag')], [changed.body, changed.headers.get('etag')]);
+  }
+  const events = p.log.events.length;
+  assert.equal((await put('budget', {})).body, { hourly_limit_usd: 1_000_000_000 });
+  assert.is(p.log.events.length, events);
+  assert.equal((await put('budget', { hourly_limit_usd: null })).body, { hourly_limit_usd: null });
+});
+
+test('a budget that is negative, too large, too precise or no number is refused with 422', async () => {
+  for (const hourly_limit_usd of [-0.01, 1_000_000_001, 0.0000001, '5', true])
+    assert.is((await put('budget', { hourly_limit_usd })).status, 422, String(hourly_limit_usd));
+});
+
+test('an as-of read returns the budget of that time, and restoring a revision sets the budget back', async () => {
+  const first = await put('budget', { hourly_limit_usd: 1 });
+  await put('budget', { hourly_limit_usd: 2 });
+  const at = first.headers.get('consistency-token')!;
+  assert.equal((await p.send('GET', `${path}/budget?as_of=${at}`)).body, { hourly_limit_usd: 1 });
+  const revision = Number(/"(\d+)"/.exec(first.headers.get('etag')!)![1]);
+  assert.is((await p.send('POST', `${path}/restore`, { body: { revision } })).status, 200);
+  assert.equal((await p.send('GET', `${path}/budget`)).body, { hourly_limit_usd: 1 });
+});
+
+test('a MANAGER of the agent may set its budget and its skill visibility, but not its skill authoring', async () => {
+  const { key, user_id } = await addMember(p, 'MEMBER');
+  assert.is((await put(`roles/${user_id}`, { role: 'MANAGER' })).status, 200);
+  assert.is((await put('budget', { hourly_limit_usd: 3 }, key)).status, 200);
+  assert.is((await put('skill-visibility-scope', { skill_visibility_scope: 'private_only' }, key)).status, 200);
+  assert.is((await put('can-author-skills', { can_author_skills: false }, key)).status, 403);
+});
+
+test('the platform can be closed', () => p.close());
+
+test.run();

@@ -1,0 +1,93 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await createTestPlatform();
+const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Json;
+const path = `${p.tenant}/agents/${agent.id}/slack-config`;
+const put = (body: Json): Promise<Answer> => p.send('PUT', path, { body });
+const UNSET = {
+  slack_rph_limit: null,
+  slack_rpm_limit: null,
+  working_hours_days: null,
+  working_hours_enabled: false,
+  working_hours_start: null,
+  working_hours_end: null,
+  working_hours_tz: null,
+};
+
+test('an agent without Slack settings has the defaults, and their ETag allows only one first change', async () => {
+  const { status, body, headers } = await p.send('GET', path);
+  assert.equal([status, body], [200, UNSET]);
+  const change = (slack_rph_limit: number) =>
+    p.send('PUT', path, { body: { slack_rph_limit }, headers: { 'if-match': headers.get('etag')! } });
+  assert.equal([(await change(7)).status, (await change(8)).status], [200, 412]);
+  assert.is((await put({ slack_rph_limit: null })).status, 200);
+});
+
+test('a change stores the given fields, keeps the others, and a read returns the same settings and ETag', async () => {
+  const days = { working_hours_enabled: true, working_hours_days: ['Mon', 'Fri'], working_hours_tz: 'Europe/Berlin' };
+  assert.is((await put({ slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30' })).status, 200);
+  const changed = await put(days);
+  assert.equal(changed.body, { ...UNSET, slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30', ...days });
+  const read = await p.send('GET', path);
+  assert.equal([read.body, read.headers.get('etag')], [changed.body, changed.headers.get('etag')]);
+  const events = p.log.events.length;
+  assert.equal((await put(days)).body, changed.body);
+  assert.is(p.log.events.length, events, 'the same change again appends no event');
+  const cleared = await put({ slack_rpm_limit: null, working_hours_days: null });
+  assert.equal([(cleared.body as Json).slack_rpm_limit, (cleared.body as Json).working_hours_days], [null, null]);
+});
+
+test('an as-of read returns the settings of that time', async () => {
+  const before = (await p.send('GET', path)).body as Json;
+  const at = (await put({ slack_rph_limit: 5 })).headers.get('consistency-token')!;
+  await put({ slack_rph_limit: 6 });
+  await p.waitForProjections();
+  assert.equal((await p.send('GET', `${path}?as_of=${at}`)).body, { ...before, slack_rph_limit: 5 });
+});
+
+test('values beyond their limits are refused with 422 at the field', async () => {
+  const wrong: [string, unknown][] = [
+    ['slack_rph_limit', 0],
+    ['slack_rph_limit', 86_401],
+    ['slack_rpm_limit', 3_601],
+    ['slack_rpm_limit', 1.5],
+    ['working_hours_days', ['Mon', 'Mon']],
+    ['working_hours_days', ['Monday']],
+    ['working_hours_start', '9:00'],
+    ['working_hours_start', '24:00'],
+    ['working_hours_end', '08:00'],
+    ['working_hours_tz', 'Mars/Olympus'],
+    ['working_hours_tz', 'x'.repeat(65)],
+    ['working_hours_enabled', 'yes'],
+    ['colour', 'red'],
+  ];
+  for (const [field, value] of wrong) {
+    const { status, body, text } = await put({ [field]: value });
+    assert.is(status, 422, text);
+    assert.ok((body as { errors: { pointer: string }[] }).errors[0]!.pointer.startsWith(`/${field}`), text);
+  }
+  for (const [field, value] of [
+    ['slack_rph_limit', 86_400],
+    ['slack_rph_limit', 1],
+    ['slack_rpm_limit', 1],
+  ] as const)
+    assert.is((await put({ [field]: value })).status, 200);
+});
+
+test('a member without a role on the agent can neither read nor change its Slack settings; a deleted agent has none', async () => {
+  const member = await addMember(p, 'MEMBER');
+  assert.is((await p.send('GET', path, { key: member.key })).status, 404);
+  assert.is((await p.send('PUT', path, { key: member.key, body: {} })).status, 404);
+  await p.send('DELETE', `${p.tenant}/agents/${agent.id}`);
+  assert.is((await p.send('GET', path)).status, 404);
+  assert.is((await put({ slack_rpm_limit: 2 })).status, 404);
+});
+
+test('the platform can be closed', () => p.close());
+
+test.run();

@@ -1,0 +1,36 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Refusal } from '../../domain/refusal.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
+
+const { change, initial } = SlackConfig;
+const hours = { ...initial, working_hours_start: '09:00', working_hours_end: '17:00' };
+const eventOf = (data: object) => [{ type: 'AgentSlackConfigChanged', data }];
+
+test('a change records only the fields that differ; the same change again records nothing', () => {
+  assert.equal(change({ slack_rpm_limit: 10, slack_rph_limit: null })(initial), eventOf({ slack_rpm_limit: 10 }));
+  assert.equal(change({ slack_rpm_limit: 10 })({ ...initial, slack_rpm_limit: 10 }), []);
+});
+
+test('null clears a setting, and an absent field keeps it', () => {
+  const config = { ...hours, working_hours_enabled: true, working_hours_tz: 'Europe/Berlin' };
+  assert.equal(
+    change({ working_hours_tz: null, working_hours_enabled: null })(config),
+    eventOf({ working_hours_tz: null, working_hours_enabled: false }),
+  );
+});
+
+test('working hours must end after they start, also if only one of the two times changes', () => {
+  const isRefused = (changes: SlackConfig.SlackConfigChanges, config = hours) =>
+    assert.throws(
+      () => change(changes)(config),
+      (error: unknown) => error instanceof Refusal && error.extra.errors?.[0]?.pointer === '/working_hours_end',
+    );
+  isRefused({ working_hours_end: '09:00' });
+  isRefused({ working_hours_start: '17:00' });
+  isRefused({ working_hours_start: '22:00', working_hours_end: '06:00' }, initial as typeof hours);
+  assert.equal(change({ working_hours_end: '09:01' })(hours), eventOf({ working_hours_end: '09:01' }));
+  assert.equal(change({ working_hours_start: null, working_hours_end: '06:00' })(hours).length, 1);
+});
+
+test.run();
