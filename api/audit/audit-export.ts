@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { recordAuditExport } from '../../commands/audit/audit-export.ts';
 import { type Position, parseToken, tokenOf } from '../../domain/event.ts';
 import { entriesUntil, latestEntry } from '../../projections/audit/audit-log.queries.ts';
-import { audit } from '../../projections/audit/audit-log.ts';
+import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { BEFORE_LOG } from '../http/as-of.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
+import { jsonContentOf } from '../http/example.ts';
 import { parseQuery } from '../http/mount.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
@@ -83,6 +84,12 @@ const exportAuditLog = (runtime: Runtime) => {
   };
 };
 
+/** An export with one entry in this format, for the OpenAPI document. */
+const exampleIn = (name: AuditFormatName): string => {
+  const { head, line } = AUDIT_FORMATS[name];
+  return head + line(JSON.stringify(jsonContentOf(AuditLogRead, 'output', {})['application/json'].example));
+};
+
 const routes = [
   plainRoute({
     method: EXPORT.method,
@@ -102,14 +109,15 @@ const routes = [
           'Content-Disposition': { schema: { type: 'string' } },
         },
         content: {
-          [media('jsonl')]: { schema: { type: 'string', description: 'One AuditLogRead per line' } },
+          [media('jsonl')]: { schema: { type: 'string', description: 'One AuditLogRead per line' }, example: exampleIn('jsonl') },
           [media('csv')]: {
             schema: {
               type: 'string',
               description: 'RFC 4180 with a header row; an apostrophe precedes each value that a spreadsheet could take for a formula',
             },
+            example: exampleIn('csv'),
           },
-          [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) per line' } },
+          [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) per line' }, example: exampleIn('ocsf') },
         },
       },
     },

@@ -73,6 +73,10 @@ const PROBLEM_TYPE = {
   },
 };
 const DOCUMENT = { type: 'object' };
+const METRICS_EXAMPLE = `# HELP nodejs_eventloop_lag_seconds Lag of event loop in seconds.
+# TYPE nodejs_eventloop_lag_seconds gauge
+nodejs_eventloop_lag_seconds 0.0012
+`;
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SCRIPT_CONTENT = content('text/javascript');
 
@@ -142,7 +146,7 @@ const routes = [
     operationId: 'readMetrics',
     summary: 'Prometheus metrics',
     description: 'For callers on the same machine, or with METRICS_TOKEN as bearer token.',
-    responses: { 200: content('text/plain') },
+    responses: { 200: content('text/plain', { type: 'string' }, METRICS_EXAMPLE) },
     problems: [401],
     handler: readMetrics,
   }),

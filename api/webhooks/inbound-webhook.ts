@@ -97,7 +97,12 @@ const routes = [
       content: {
         'application/json': { schema: {}, example: { zen: 'Keep it logically awesome.' } },
         'application/x-www-form-urlencoded': {
-          schema: { type: 'object', required: ['payload'], properties: { payload: { type: 'string' } } },
+          schema: {
+            type: 'object',
+            required: ['payload'],
+            properties: { payload: { type: 'string', description: 'The payload as JSON' } },
+          },
+          example: { payload: '{"zen":"Keep it logically awesome."}' },
         },
       },
     },

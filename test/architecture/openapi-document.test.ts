@@ -36,6 +36,9 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path) || path === '/auth/callback';
 
+/** Media types whose bodies are pages, scripts or any bytes, for which an example says nothing. */
+const WITHOUT_EXAMPLE = ['text/html', 'text/javascript', '*/*', 'application/problem+json'];
+
 /** The JSON bodies of all requests and responses, with the place of each. */
 const jsonBodies = described.flatMap(({ name, operation: { requestBody, responses } }) =>
   [['request', requestBody] as const, ...Object.entries(responses)].flatMap(([place, body]) =>
@@ -51,6 +54,16 @@ test('every JSON body has an example, and its schema accepts it', () => {
     example === undefined ? [`${place}: has no example`] : schemaErrors(schema, example, schemas).map((error) => `${place}${error}`),
   );
   assert.equal(faults, []);
+});
+
+test('every other body that is data has an example, too', () => {
+  const missing = described.flatMap(({ name, operation: { requestBody, responses } }) =>
+    [requestBody, ...Object.values(responses)]
+      .flatMap((body) => Object.entries(body?.content ?? {}))
+      .filter(([type, { example }]) => !WITHOUT_EXAMPLE.includes(type) && example === undefined)
+      .map(([type]) => `${name} ${type}`),
+  );
+  assert.equal(missing, []);
 });
 
 /** The fields whose names say everything. */
