@@ -8,14 +8,17 @@ import { asOfQuery } from '../http/paging.ts';
 const SLACK_CONFIG = '/tenant/:tenant_id/agents/:agent_id/slack-config';
 
 export const AgentSlackConfigRead = z
-  .object({ ...slackConfigFields, working_hours_enabled: z.boolean() })
+  .object({
+    ...slackConfigFields,
+    working_hours_enabled: z.boolean().meta({ description: 'Whether the agent works only during its working hours' }),
+  })
   .meta({ id: 'AgentSlackConfigRead' });
 
 export const slackConfigOperations = {
   getSlackConfig: operation({
     method: 'get',
     path: SLACK_CONFIG,
-    summary: "Read an agent's limits and working hours in Slack",
+    summary: "Read an agent's Slack settings",
     permit: 'agent:read',
     reply: AgentSlackConfigRead,
     aggregate: SlackConfig,
@@ -29,7 +32,7 @@ export const slackConfigOperations = {
   changeSlackConfig: operation({
     method: 'put',
     path: SLACK_CONFIG,
-    summary: "Change an agent's limits and working hours in Slack",
+    summary: "Change an agent's Slack settings",
     details: 'Absent fields stay unchanged; null clears a field.',
     permit: 'agent:settings:write',
     body: AgentSlackConfigUpdate,
