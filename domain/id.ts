@@ -15,7 +15,6 @@ const EXAMPLE_IDS = {
   model: 'c0ce9uvw53efr4edt2sywb3wk',
   plan: 'ch5dnsipzz5fk2z9ri19r0wyo',
   'API key': 'cjfljooa5lqsaj08xui6d39zz',
-  'runner key': 'czzg4zdmen2khvdgaj8gxbeny',
   'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',
   'webhook integration': 'cj8b7tfq7xkwo886vompzom75',
   delivery: 'cwbbr4qmw2wxfogo4mvn4a4wf',
