@@ -54,6 +54,18 @@ test('the demo starts a platform of its own although ANNALS_URL and ANNALS_KEY n
     is(existsSync('/nonexistent'), false);
   }));
 
+test('if the demo is interrupted, it still deletes what it has created on a running platform', () =>
+  withPlatform(async (platform) => {
+    const key = await superAdminKey(platform);
+    const before = [await resourcesOf(platform, key), demoDirectories()];
+    const running = startProgram(process.execPath, [mainFile, 'demo', '--on', platform.url], {
+      env: { ...unconfiguredEnvironment(), ANNALS_KEY: key },
+    });
+    await running.waitForOutput(/the demo uses/);
+    is(await running.stop('SIGINT'), 130);
+    equal([await resourcesOf(platform, key), demoDirectories()], before);
+  }));
+
 test('annals demo --on names what is wrong with its arguments', async () => {
   const { code, output } = await demo({}, '--on', 'localhost:4100');
   is(code, 2);

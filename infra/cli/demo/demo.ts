@@ -138,16 +138,20 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
   return agree ? 0 : 1;
 };
 
-/** What the demo has to undo at its end: its runner, and the paths of the resources that it has created. */
-type Traces = { readonly runners: ChildProcess[]; readonly created: string[] };
+/**
+ * What the demo has to undo at its end: its runner, and the paths of the resources that it has created. While `setup` is
+ * pending, more can be created.
+ */
+type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 
-const runDemo = async (platform: DemoPlatform, { runners, created }: Traces): Promise<number> => {
+const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> => {
   const api = client(platform.url, platform.key);
   const tenant = platform.tenant ?? (await tenantOf(api));
   const afterwards = platform.isOwn ? '' : `, tenant ${tenant}; the agent and the integration that it creates there are deleted at the end`;
   printError(`the demo uses ${platform.isOwn ? 'a platform of its own, ' : ''}${platform.url}${afterwards}`);
-  const setup = await createSetup(api, tenant, created);
-  runners.push(startRunner(platform, setup));
+  traces.setup = createSetup(api, tenant, traces.created);
+  const setup = await traces.setup;
+  traces.runners.push(startRunner(platform, setup));
   const deliveries = exampleDeliveries();
   const hook = `${platform.url}/hooks/inbound/${setup.integration}`;
   printError(`posting ${deliveries.length} example payloads of GitHub to ${hook}`);
@@ -156,9 +160,10 @@ const runDemo = async (platform: DemoPlatform, { runners, created }: Traces): Pr
 };
 
 /** Stops the runner. Deletes what the demo has created, the last first, unless the whole platform is removed anyway. */
-const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, created }: Traces): Promise<void> => {
+const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, created, setup }: Traces): Promise<void> => {
   await Promise.all(runners.map(stopRunner));
   if (isOwn) return;
+  await setup?.catch(() => {});
   const { remove } = client(url, key);
   for (const path of created.reverse())
     await remove(path).catch((error: Error) => printError(`not deleted, delete it yourself: ${path} (${error.message})`));
