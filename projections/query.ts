@@ -59,5 +59,10 @@ export const defineQuery = defineQueryOn<Database>();
 /** Defines a list of the read models. Read its pages with `Reads.page`. */
 export const defineList = defineListOn<Database>();
 
+const escapePattern = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
+
 /** Returns the pattern for `ilike` that finds this text anywhere in a column. */
-export const containsPattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+export const containsPattern = (text: string): string => `%${escapePattern(text)}%`;
+
+/** Returns the pattern for `like` that finds the values that start with this text. */
+export const prefixPattern = (text: string): string => `${escapePattern(text)}%`;

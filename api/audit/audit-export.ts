@@ -9,9 +9,11 @@ import { BEFORE_LOG } from '../http/as-of.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { jsonContentOf } from '../http/example.ts';
 import { parseQuery } from '../http/mount.ts';
+import { hasFilters } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
+import { AuditFilters } from './audit-filters.ts';
 import { AUDIT_FORMATS, type AuditFormat, type AuditFormatName } from './export-format.ts';
 
 const EXPORT = { method: 'get', path: '/tenant/:tenant_id/audit-logs/export', permit: 'tenant:audit:read' } as const;
@@ -24,6 +26,7 @@ const Query = z.strictObject({
     .refine((text) => parseToken(text) !== null, 'must be a Consistency-Token')
     .optional()
     .meta({ description: "A Consistency-Token; default: the position of the tenant's latest audit log entry" }),
+  ...AuditFilters,
 });
 
 /**
@@ -54,8 +57,8 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest
 const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
 
 /**
- * Creates the handler that streams all audit log entries of a tenant up to a log position. The same position always
- * yields the same bytes.
+ * Creates the handler that streams the audit log entries of a tenant up to a log position. The same position and filters
+ * always yield the same bytes.
  */
 const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);
@@ -63,7 +66,7 @@ const exportAuditLog = (runtime: Runtime) => {
   return async (c: Context): Promise<Response> => {
     const { info } = await authorize(c);
     const { tenant } = info;
-    const { format: name, to_position } = parseQuery(c, Query);
+    const { format: name, to_position, ...filter } = parseQuery(c, Query);
     await runtime.readYourWrites.waitForOwnWrites(info.principal, [audit.name], c.req.header('consistency-token'));
     const until = await exportPosition(reads, tenant, to_position);
     const position = tokenOf(until);
@@ -76,9 +79,9 @@ const exportAuditLog = (runtime: Runtime) => {
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     // Read the first page and record the export before the response starts: after its first byte, errors cannot be
     // reported. No entry may be sent before the export is recorded.
-    const pages = entriesUntil(reads, tenant, until);
+    const pages = entriesUntil(reads, { tenant_id: tenant, until, filter });
     const first = (await pages.next()).value ?? [];
-    await recordAuditExport(runtime.context(info), { format: name, position });
+    await recordAuditExport(runtime.context(info), { format: name, position, ...(hasFilters(filter) && { filter }) });
     const bytes = abortOnError(c, runtime, bytesOf(reads, format, { first, rest: pages, until }));
     return c.body(ReadableStream.from(bytes) as never, 200, headers);
   };
@@ -97,7 +100,7 @@ const routes = [
     operationId: 'exportAuditLogs',
     summary: "Export the tenant's audit log up to a position",
     description:
-      'Requires the permission `tenant:audit:read`. The same position always yields the same bytes. If the connection breaks, the export is incomplete.',
+      'Requires the permission `tenant:audit:read`. The same `to_position` and filters always yield the same bytes. If the connection breaks, the export is incomplete.',
     tag: 'Audit',
     query: Query,
     parameters: [{ $ref: '#/components/parameters/ConsistencyToken' }],
@@ -117,7 +120,14 @@ const routes = [
             },
             example: exampleIn('csv'),
           },
-          [media('ocsf')]: { schema: { type: 'string', description: 'One OCSF API Activity (6003) per line' }, example: exampleIn('ocsf') },
+          [media('ocsf')]: {
+            schema: {
+              type: 'string',
+              description:
+                'One OCSF 1.4 event per line: Authentication (3002), User Access Management (3005), Group Management (3006) or API Activity (6003)',
+            },
+            example: exampleIn('ocsf'),
+          },
         },
       },
     },

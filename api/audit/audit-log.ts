@@ -2,17 +2,10 @@ import { z } from 'zod';
 import { auditCount, auditPage } from '../../projections/audit/audit-log.queries.ts';
 import { AuditLogRead, audit } from '../../projections/audit/audit-log.ts';
 import { operation } from '../http/operation.ts';
-import { listQuery, TimeRange, windowOf, withTotalCount } from '../http/paging.ts';
+import { listQuery, windowOf, withTotalCount } from '../http/paging.ts';
+import { AuditFilters } from './audit-filters.ts';
 
-const filterText = (description: string) => z.string().min(1).max(255).optional().meta({ description });
-const query = listQuery({
-  action: filterText('Only entries with this action, such as `agent.updated`'),
-  actor: filterText('Only what this user or agent did'),
-  resource_type: filterText('Only entries about this kind of resource'),
-  resource_id: filterText('Only entries about this resource'),
-  agent_id: filterText('Only entries about this agent'),
-  ...TimeRange,
-});
+const query = listQuery(AuditFilters);
 const listing = { method: 'get', query, reply: z.array(AuditLogRead), projection: audit.name } as const;
 
 export const auditOperations = {

@@ -6,7 +6,8 @@ import type { Recorded } from '../event.ts';
  */
 export const category = 'export';
 
-export type AuditExportFields = { format: string; position: string };
+/** `filter` has the query parameters that selected the entries; it is absent if there were none. */
+export type AuditExportFields = { format: string; position: string; filter?: Readonly<Record<string, string | undefined>> };
 export type AuditExportEvent = { type: 'AuditExported'; data: AuditExportFields };
 export type AuditExport = { recorded: AuditExportFields | null };
 
@@ -15,8 +16,8 @@ export const initial: AuditExport = { recorded: null };
 export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ recorded: event.data });
 
 /**
- * Records that the audit log was exported up to `position` (a consistency token). The position and the format determine
- * the exported bytes.
+ * Records that the audit log was exported up to `position` (a consistency token). The position, the format and the filter
+ * determine the exported bytes.
  */
 export const recordExport =
   (fields: AuditExportFields) =>

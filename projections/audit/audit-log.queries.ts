@@ -1,14 +1,20 @@
 import type { SelectQueryBuilder } from 'kysely';
 import { type Position, parseToken, sortKey } from '../../domain/event.ts';
 import type { Database, RowOf } from '../database.ts';
-import { defineList, defineQuery } from '../query.ts';
+import { defineList, defineQuery, prefixPattern } from '../query.ts';
 import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
 
-/** The filters of an audit log. The time `from` is inclusive, `to` is exclusive. */
+/**
+ * The filters of an audit log. `actor` is a user, an agent or a part of the platform, `user_id` only a user. The time
+ * `from` is inclusive, `to` is exclusive.
+ */
 export type AuditFilter = {
+  /** An action such as `agent.updated`, or all actions with the same start: `agent.*`. */
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly key_id?: string | undefined;
   readonly resource_type?: string | undefined;
   readonly resource_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -16,10 +22,22 @@ export type AuditFilter = {
   readonly to?: string | undefined;
 };
 
+/** The filters as the queries take them: `actions` is a pattern for `like`. */
+type EntryFilter = AuditFilter & { readonly actions?: string | undefined };
+
+const ANY_ACTION = '.*';
+
+const withPattern = ({ action, ...filter }: AuditFilter): EntryFilter =>
+  action?.endsWith(ANY_ACTION) ? { ...filter, actions: prefixPattern(action.slice(0, -1)) } : { ...filter, action };
+
 type Entries = SelectQueryBuilder<Database & { entry: RowOf<typeof table> }, 'entry', object>;
 
-const filtered = (entries: Entries, { action, actor, resource_type, resource_id, agent_id, from, to }: AuditFilter): Entries =>
-  entries
+const filtered = (entries: Entries, filter: EntryFilter): Entries => {
+  const { action, actions, actor, user_id, key_id, resource_type, resource_id, agent_id, from, to } = filter;
+  return entries
+    .$if(actions !== undefined, (query) => query.where('entry.action', 'like', actions!))
+    .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!))
+    .$if(key_id !== undefined, (query) => query.where('entry.key_id', '=', key_id!))
     .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
     .$if(actor !== undefined, (query) => query.where('entry.actor_id', '=', actor!))
     .$if(resource_type !== undefined, (query) => query.where('entry.resource_type', '=', resource_type!))
@@ -27,18 +45,21 @@ const filtered = (entries: Entries, { action, actor, resource_type, resource_id,
     .$if(agent_id !== undefined, (query) => query.where('entry.agent_id', '=', agent_id!))
     .$if(from !== undefined, (query) => query.where('entry.created_at', '>=', from!))
     .$if(to !== undefined, (query) => query.where('entry.created_at', '<', to!));
+};
 
-const auditList = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, ...filter }: AuditFilter & { readonly tenant_id: string }) =>
+const auditList = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, ...filter }: EntryFilter & { readonly tenant_id: string }) =>
   filtered(db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id), filter),
 );
 
-const platformAuditList = defineList({ table: platformTable, tieBreak: 'place' }, (db, filter: AuditFilter) =>
+const platformAuditList = defineList({ table: platformTable, tieBreak: 'place' }, (db, filter: EntryFilter) =>
   filtered(db.selectFrom('audit.platform_audit_logs as entry'), filter),
 );
 
 /** Returns a page of the audit log of one tenant, or of the platform if `tenant_id` is null. */
 export const auditPage = (reads: Reads, tenant_id: string | null, filter: AuditFilter, window: PageWindow): Promise<Page> =>
-  tenant_id === null ? reads.page(platformAuditList, filter, window) : reads.page(auditList, { tenant_id, ...filter }, window);
+  tenant_id === null
+    ? reads.page(platformAuditList, withPattern(filter), window)
+    : reads.page(auditList, { tenant_id, ...withPattern(filter) }, window);
 
 /** Returns the number of entries in the audit log of the tenant. */
 export const auditCount = (reads: Reads, tenant_id: string): Promise<number> =>
@@ -89,16 +110,20 @@ export const latestEntry = async (
 
 const ENTRIES_PER_PAGE = 200;
 
-const entryListUntil = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, until }: { tenant_id: string; until: string }) =>
-  db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id).where('entry.place', '<=', until),
+type ExportArgs = EntryFilter & { readonly tenant_id: string; readonly until: string };
+
+const entryListUntil = defineList({ table, tieBreak: 'place' }, (db, { tenant_id, until, ...filter }: ExportArgs) =>
+  filtered(db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id).where('entry.place', '<=', until), filter),
 );
 
-/**
- * Returns the entries of a tenant up to and including a position, the oldest first. Each page is a list of JSON texts.
- */
-export async function* entriesUntil(reads: Reads, tenant_id: string, until: Position): AsyncGenerator<string[], void> {
+/** The entries of a tenant that an export contains: those up to and including a position, and only if they match. */
+export type ExportRange = { readonly tenant_id: string; readonly until: Position; readonly filter: AuditFilter };
+
+/** Returns the entries of an export, the oldest first. Each page is a list of JSON texts. */
+export async function* entriesUntil(reads: Reads, { tenant_id, until, filter }: ExportRange): AsyncGenerator<string[], void> {
   const window = { sort: { column: 'place', descending: false }, limit: ENTRIES_PER_PAGE };
-  for await (const { body } of pagesOf(reads, entryListUntil, { tenant_id, until: sortKey(until) }, window)) {
+  const args = { tenant_id, until: sortKey(until), ...withPattern(filter) };
+  for await (const { body } of pagesOf(reads, entryListUntil, args, window)) {
     const entries = body.slice(1, -1);
     yield entries === '' ? [] : entries.split(DOC_SEPARATOR);
   }

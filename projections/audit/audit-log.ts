@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import * as Agent from '../../domain/agents/agent.ts';
-import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
+import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
-import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
-import * as Rejection from '../../domain/webhooks/rejection.ts';
-import { insert, type Projection, type Row } from '../projection.ts';
+import { insert, type Projection } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
+import { EXCLUDED_CATEGORIES, entryOf } from './audit-entry.ts';
 
 export const AuditLogRead = z
   .object({
@@ -42,6 +39,20 @@ export const AuditLogRead = z
       .meta({ description: 'The fields of the event, without secrets', examples: [{ description: 'Reviews pull requests' }] }),
     created_at: Timestamp,
     position: z.string().meta({ description: 'The position of the event in the log', examples: ['48211:48211'] }),
+    actor: z
+      .object({
+        kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, the runner of an agent, or a part of the platform' }),
+        id: z.string().meta({ description: 'The id of the user or agent; for the platform, the name of its part' }),
+        key_id: z.string().nullable().meta({ description: 'The API key that was used; null if it was none' }),
+      })
+      .meta({
+        description: 'Who did it',
+        examples: [{ kind: 'user', id: 'c1u33xtplpft75v2seh60kvj5', key_id: 'c9jpfsapokir73x0gc7lerkjb' }],
+      }),
+    request_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The `X-Request-Id` of the request that caused it', examples: ['d4a70a74-dd1e-442f-82b7-7f3b03113be5'] }),
   })
   .meta({ id: 'AuditLogRead' });
 
@@ -53,6 +64,7 @@ export const table = {
     id: 'text',
     tenant_id: 'text',
     actor_id: 'text',
+    key_id: 'text',
     agent_id: 'text',
     action: 'text',
     resource_type: 'text',
@@ -91,72 +103,6 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
 const isOfPlatform = ({ meta, type }: Recorded): boolean =>
   meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
 
-/**
- * Matches the name of the resource at the start of an event type. The listed names have two words; every other name is
- * only the first word of the event type.
- */
-const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
-
-const snake = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
-
-/**
- * Returns the name of an action: the resource, a dot, and what happened to it. For example, `AgentModelChainReordered`
- * becomes `agent.model_chain_reordered`.
- */
-export const actionOf = (type: string): string => {
-  const noun = NOUNS.exec(type)?.[0] ?? type;
-  return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
-};
-
-/** Whether a field is a digest or an encrypted secret. Such a field must never appear in the audit log. */
-const isHidden = (name: string, value: unknown): boolean =>
-  name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
-
-const metaOf = ({ data, meta }: Recorded): Record<string, unknown> => {
-  const fields = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Record<string, unknown>);
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
-};
-
-/** The categories in which the id of a stream is the id of an agent. */
-const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
-
-const agentOf = (event: Recorded, meta: Record<string, unknown>): string | null => {
-  if (CATEGORIES_BY_AGENT.includes(event.category)) return event.id;
-  if (typeof meta.agent_id === 'string') return meta.agent_id;
-  return event.actor.kind === 'agent' ? event.actor.id : null;
-};
-
-type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
-
-/**
- * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
- * a rejected webhook call is not verified, so its event has them in the data.
- */
-const sourceOf = ({ category, data, meta }: Recorded): Source => {
-  if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
-  const { ip = null, user_agent = null } = data as Partial<Source>;
-  return { ip, user_agent };
-};
-
-const entryOf = (event: Recorded): Row => {
-  const meta = metaOf(event);
-  return {
-    id: event.event_id,
-    tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
-    actor_id: event.actor.id,
-    user_id: event.actor.kind === 'user' ? event.actor.id : null,
-    agent_id: agentOf(event, meta),
-    action: actionOf(event.type),
-    resource_type: event.category,
-    resource_id: event.id,
-    ...sourceOf(event),
-    meta,
-    created_at: event.at,
-    position: tokenOf(event.position),
-    place: sortKey(event.position),
-  };
-};
-
 /** Counts the audit log entries of each tenant. */
 export const auditCounter = tenantCounter('audit', 'lines');
 
@@ -166,18 +112,12 @@ const entriesOf = (event: Recorded) => {
   return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
 };
 
-/**
- * The categories whose events the audit log leaves out: idempotency keys, wrapped keys and the chunks of delivery
- * bodies.
- */
-const excludedFromAudit = new Set(['idempotency', 'key', DeliveryBody.category]);
-
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 5,
+  version: 6,
   categories: '*',
   tables: [table, platformTable, auditCounter.table],
   on: {},
-  every: (event) => (excludedFromAudit.has(event.category) ? [] : entriesOf(event)),
+  every: (event) => (EXCLUDED_CATEGORIES.has(event.category) ? [] : entriesOf(event)),
 } as const satisfies Projection;

@@ -9,6 +9,20 @@ type Line = Record<string, unknown> & { id: string; action: string; position: st
 
 const HOSTILE = '=HYPERLINK("http://evil.test","see")';
 
+const AUDIT_ENTRY = {
+  id: 'e1',
+  tenant_id: 't1',
+  user_id: 'actor',
+  agent_id: null,
+  resource_type: 'user',
+  ip: null,
+  user_agent: null,
+  created_at: '2026-11-22T17:04:39.151Z',
+  position: '1:1',
+  actor: { kind: 'user', id: 'actor', key_id: 'key' },
+  request_id: 'request',
+};
+
 const p = await createTestPlatform();
 const auditor = await addMember(p, 'AUDITOR');
 const path = `${p.tenant}/audit-logs/export`;
@@ -75,6 +89,29 @@ test('an export up to an earlier position is a prefix of a later one; up to a po
   assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
+test('an export with filters contains only the entries that match, and its event names the filters', async () => {
+  const full = await exportLog();
+  const lines = linesOf(full);
+  const from = String(lines[1]!.created_at);
+  const to = String(lines.at(-1)!.created_at);
+  const query = `to_position=${tokenOf(full)}&action=agent.*&from=${from}&to=${to}`;
+  const part = await exportLog(query);
+  const matches = lines.filter(
+    ({ action, created_at }) => action.startsWith('agent.') && String(created_at) >= from && String(created_at) < to,
+  );
+  assert.ok(matches.length > 1 && matches.length < lines.length);
+  assert.equal(linesOf(part), matches);
+  await p.waitForProjections();
+  assert.equal(p.eventsOf('AuditExported').at(-1)!.data, {
+    format: 'jsonl',
+    position: tokenOf(full),
+    filter: { action: 'agent.*', from, to },
+  });
+  await write('Later');
+  await p.waitForProjections();
+  assert.is((await exportLog(query)).text, part.text, 'the same parameters yield the same bytes');
+});
+
 test('an export is recorded as an event of its caller, whose position is after the exported entries', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
@@ -120,7 +157,7 @@ test('a CSV export has a header, one row per entry, and no cell that a spreadshe
   );
 });
 
-test('each entry of an OCSF export has the required fields of the class API Activity, and all data of the audit log entry', async () => {
+test('each entry of an OCSF export has the required fields of its class, and all data of the audit log entry', async () => {
   const answer = await exportLog('format=ocsf');
   const lines = linesOf(await exportLog(`to_position=${tokenOf(answer)}`));
   const events = linesOf(answer) as unknown as Record<string, never>[];
@@ -142,7 +179,9 @@ test('each entry of an OCSF export has the required fields of the class API Acti
       unmapped,
     } = event as never;
     const line = lines[index]!;
-    assert.equal([class_uid, category_uid, type_uid, severity_id], [6003, 6, 600_300 + activity_id, 1]);
+    assert.is(category_uid, Math.floor(class_uid / 1000));
+    assert.is(type_uid, class_uid * 100 + activity_id);
+    assert.is(severity_id, line.action === 'audit.exported' || /^(api_key|member)\.(?!used)/.test(line.action) ? 2 : 1, line.action);
     assert.ok([1, 2, 3, 4].includes(activity_id) && activity_name, line.action);
     assert.is(new Date(time).toISOString(), line.created_at);
     const { version, uid, event_code, tenant_uid, product } = metadata as Record<string, unknown>;
@@ -151,8 +190,36 @@ test('each entry of an OCSF export has the required fields of the class API Acti
     assert.is((actor as { user?: { uid: string } }).user?.uid ?? null, line.user_id);
     assert.is((api as { operation: string }).operation, line.action);
     assert.is((src_endpoint as { ip?: string }).ip ?? null, line.ip);
-    assert.equal(resources, [{ type: line.resource_type, ...(line.resource_id ? { uid: line.resource_id } : {}) }]);
+    if (class_uid === 6003) assert.equal(resources, [{ type: line.resource_type, ...(line.resource_id ? { uid: line.resource_id } : {}) }]);
     assert.equal(unmapped, { agent_id: line.agent_id, meta: line.meta, position: line.position });
+  }
+});
+
+test('members, roles, super-admins and sign-ins have their own OCSF classes, and severe actions a higher severity', () => {
+  const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
+  for (const [action, class_uid, activity, severity, user] of [
+    ['member.added', 3006, 'Add User', 2, 'u1'],
+    ['member.removed', 3006, 'Remove User', 2, 'u1'],
+    ['member.role_changed', 3005, 'Assign Privileges', 2, 'u1'],
+    ['agent.role_assigned', 3005, 'Assign Privileges', 2, 'u1'],
+    ['agent.access_revoked', 3005, 'Revoke Privileges', 2, 'u1'],
+    ['agent.ownership_transferred', 3005, 'Assign Privileges', 2, 'u1'],
+    ['super_admin.granted', 3005, 'Assign Privileges', 4, 'u1'],
+    ['super_admin.revoked', 3005, 'Revoke Privileges', 3, 'u1'],
+    ['signed.in', 3002, 'Logon', 1, 'actor'],
+    ['signed.out', 3002, 'Logoff', 1, 'actor'],
+    ['access.refused', 6003, 'access.refused', 3, undefined],
+    ['agent.updated', 6003, 'Update', 1, undefined],
+  ] as const) {
+    const event = JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify({ ...entry, action })));
+    assert.equal(
+      [event.class_uid, event.activity_name, event.severity_id, event.user?.uid, event.category_uid],
+      [class_uid, activity, severity, user, class_uid === 6003 ? 6 : 3],
+      action,
+    );
+    assert.equal([event.actor.session.credential_uid, event.metadata.correlation_uid], ['key', 'request']);
+    if (class_uid === 3005) assert.is(event.privileges.length, 1, action);
+    if (class_uid === 3006) assert.equal(event.group, { uid: 't1', type: 'tenant' });
   }
 });
 
@@ -175,6 +242,7 @@ test('an export waits until the projection has reached the requested position; a
     [422, await exportLog('to_position=2026-01-01T00:00:00Z')],
     [422, await exportLog('format=xml')],
     [422, await exportLog('from=1')],
+    [422, await exportLog('sort=created_at')],
     [422, await exportLog('format=csv&format=ocsf')],
     [422, await exportLog('to_position=0:0&to_position=0:0')],
     [422, await exportLog('__proto__=1')],

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { actionOf } from '../../projections/audit/audit-log.ts';
+import { actionOf } from '../../projections/audit/audit-entry.ts';
 import { eventually } from '../fixtures/child-process.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -50,8 +50,16 @@ test('every mutation has an audit log entry with action, resource, actor, IP add
     assert.ok(line, action);
     assert.equal([line.user_id, line.ip, line.user_agent, line.tenant_id], [owner.user_id, '127.0.0.1', 'proof/1.0', p.tenant_id], action);
     const event = p.log.events.slice(before).find(({ event_id }) => event_id === line.id)!;
-    assert.equal([line.resource_id, line.resource_type, line.created_at], [event.id, event.category, event.at]);
-    assert.is(event.meta.$correlationId, 'audited');
+    const isMember = action === 'member.added';
+    const expected = isMember
+      ? ['member', (event.data as Json).user_id]
+      : [{ apikey: 'api_key' }[event.category] ?? event.category, event.id];
+    assert.equal([line.resource_type, line.resource_id, line.created_at], [...expected, event.at]);
+    assert.is(line.request_id, 'audited');
+    const { kind, id, key_id } = line.actor as Json;
+    assert.equal([kind, id], ['user', owner.user_id]);
+    assert.is(key_id, event.actor.key_id);
+    assert.ok(key_id);
   }
 });
 
@@ -79,6 +87,21 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
+test('audit log entries can be filtered by user, by API key and by the start of the action', async () => {
+  const all = await lines();
+  const idsOf = (found: Line[]) => found.map(({ id }) => id);
+  const keyId = String((all.find(({ user_id }) => user_id === owner.user_id)!.actor as Json).key_id);
+  assert.equal(
+    idsOf(await lines(`user_id=${owner.user_id}&action=agent.*`)),
+    idsOf(all.filter(({ user_id, action }) => user_id === owner.user_id && action.startsWith('agent.'))),
+  );
+  assert.equal(idsOf(await lines(`key_id=${keyId}`)), idsOf(all.filter(({ actor }) => (actor as Json).key_id === keyId)));
+  assert.equal(idsOf(await lines('action=api_key.*')), idsOf(all.filter(({ action }) => action.startsWith('api_key.'))));
+  assert.ok((await lines('action=api_key.*')).length > 0);
+  for (const none of ['action=apixkey.*', 'action=agent*', 'action=%25.*', 'key_id=nothing', 'user_id=annals&key_id=nothing'])
+    assert.equal(await lines(none), [], none);
+});
+
 test('filtering the audit log by actor also works for an agent that used its runner key, and for a part of the platform, given by name', async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
@@ -95,6 +118,7 @@ test('the entry of a forged delivery has its IP address and user agent; entries 
   assert.is(forged.status, 401);
   await eventually('the rejection', async () => p.eventsOf('WebhookRejected').length === 1);
   const [rejected] = await lines('action=webhook.rejected');
+  assert.equal([rejected!.resource_type, rejected!.resource_id], ['integration', hook]);
   assert.equal([rejected!.ip, rejected!.user_agent, rejected!.agent_id], ['127.0.0.1', 'forger/1.0', agent]);
   assert.equal(
     (await lines(`actor=${hook}`)).map(({ id }) => id),

@@ -1209,6 +1209,73 @@ from
       51
   ) as "page";
 
+-- auditPage: by the start of the action
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."action" like $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by user and key
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."actor_id" = $3
+      and "entry"."key_id" = $4
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
 -- auditPage: by every other filter
 select
   string_agg("page"."doc", $1) filter (
@@ -1354,7 +1421,7 @@ order by
 limit
   1;
 
--- entriesUntil: call
+-- entriesUntil: of all
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -1380,6 +1447,42 @@ from
     where
       "entry"."tenant_id" = $2
       and "entry"."place" <= $3
+    order by
+      "entry"."place" asc,
+      "entry"."place" asc
+    limit
+      201
+  ) as "page";
+
+-- entriesUntil: of a period and an action
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."place" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."place" <= $3
+      and "entry"."action" = $4
+      and "entry"."created_at" >= $5
+      and "entry"."created_at" < $6
     order by
       "entry"."place" asc,
       "entry"."place" asc

@@ -1,0 +1,103 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import * as Rejection from '../../domain/webhooks/rejection.ts';
+import type { Row } from '../projection.ts';
+
+/**
+ * Matches the name of the resource at the start of an event type. The listed names have two words; every other name is
+ * only the first word of the event type.
+ */
+const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
+
+const snake = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
+
+/**
+ * Returns the name of an action: the resource, a dot, and what happened to it. For example, `AgentModelChainReordered`
+ * becomes `agent.model_chain_reordered`.
+ */
+export const actionOf = (type: string): string => {
+  const noun = NOUNS.exec(type)?.[0] ?? type;
+  return noun === type ? snake(type) : `${snake(noun)}.${snake(type.slice(noun.length))}`;
+};
+
+/** Whether a field is a digest or an encrypted secret. Such a field must never appear in the audit log. */
+const isHidden = (name: string, value: unknown): boolean =>
+  name === 'digest' || name.startsWith('sealed') || (typeof value === 'string' && /^v1\.[\w-]+\.[\w-]+\./.test(value));
+
+/** Returns the fields of an event, without secrets. */
+const metaOf = ({ data, meta }: Recorded): Row => {
+  const fields = data instanceof Uint8Array ? (meta.facts ?? {}) : (data as Row);
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isHidden(name, value)));
+};
+
+/** The categories in which the id of a stream is the id of an agent. */
+const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
+
+const agentOf = (event: Recorded, meta: Row): string | null => {
+  if (CATEGORIES_BY_AGENT.includes(event.category)) return event.id;
+  if (typeof meta.agent_id === 'string') return meta.agent_id;
+  return event.actor.kind === 'agent' ? event.actor.id : null;
+};
+
+type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
+
+/**
+ * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
+ * a rejected webhook call is not verified, so its event has them in the data.
+ */
+const sourceOf = ({ category, data, meta }: Recorded): Source => {
+  if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
+  const { ip = null, user_agent = null } = data as Partial<Source>;
+  return { ip, user_agent };
+};
+
+/**
+ * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
+ * actions, and the streams of rejections and acknowledgements have the id of another resource.
+ */
+const RESOURCE_TYPES: Readonly<Record<string, string>> = {
+  [ApiKey.category]: 'api_key',
+  [RunnerCredential.category]: 'runner_credential',
+  [Rejection.category]: Integration.category,
+  [Acknowledgement.category]: Agent.category,
+};
+
+/** Returns the resource that an event is about. An event about a member is in the stream of the tenant. */
+const resourceOf = ({ category, id, type }: Recorded, { user_id }: Row): Row =>
+  type.startsWith('Member') && typeof user_id === 'string'
+    ? { resource_type: 'member', resource_id: user_id }
+    : { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
+
+/** Returns the audit log entry of an event, as far as it follows from the event alone. */
+export const entryOf = (event: Recorded): Row => {
+  const meta = metaOf(event);
+  const { kind, id, key_id = null } = event.actor;
+  return {
+    id: event.event_id,
+    tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
+    actor_id: id,
+    key_id,
+    actor: { kind, id, key_id },
+    request_id: event.meta.$correlationId ?? null,
+    user_id: kind === 'user' ? id : null,
+    agent_id: agentOf(event, meta),
+    action: actionOf(event.type),
+    ...resourceOf(event, meta),
+    ...sourceOf(event),
+    meta,
+    created_at: event.at,
+    position: tokenOf(event.position),
+    place: sortKey(event.position),
+  };
+};
+
+/**
+ * The categories whose events the audit log leaves out: idempotency keys, wrapped keys and the chunks of delivery
+ * bodies.
+ */
+export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set(['idempotency', 'key', DeliveryBody.category]);
