@@ -11,10 +11,11 @@ const MUTANTS: readonly Mutant[] = [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INV
 
 const root = join(import.meta.dirname, '../..');
 
-const copyTree = (): string => {
+/** Copies the project's code from a directory to a new temporary one. */
+const copyTree = (from: string): string => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-mutant-'));
   for (const part of ['api', 'commands', 'domain', 'infra', 'projections', 'test', 'package.json'])
-    cpSync(join(root, part), join(dir, part), { recursive: true });
+    cpSync(join(from, part), join(dir, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   return dir;
 };
@@ -37,8 +38,8 @@ const fails = (dir: string, test: string): Promise<boolean> =>
   });
 
 /** Removes the guards of one mutant in a copy of the project. @returns whether a test detects it */
-const isDetected = async ({ edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant): Promise<boolean> => {
-  const dir = copyTree();
+const isDetected = async (base: string, { edits, by = 'access/tenant-isolation-probes.api.test.ts' }: Mutant): Promise<boolean> => {
+  const dir = copyTree(base);
   try {
     for (const edit of edits) apply(dir, edit);
     return await fails(dir, by);
@@ -54,14 +55,17 @@ const isDetected = async ({ edits, by = 'access/tenant-isolation-probes.api.test
 const main = async (part = ''): Promise<void> => {
   const chosen = MUTANTS.filter(({ name }) => name.includes(part));
   const undetected: string[] = [];
+  // All copies are of the code as it is now, even if it is edited during the run.
+  const base = copyTree(root);
   for (const mutant of chosen) {
-    const detected = await isDetected(mutant).catch((error: Error) => {
+    const detected = await isDetected(base, mutant).catch((error: Error) => {
       console.log(`${mutant.name}: ${error.message.slice(0, 300)}`);
       return false;
     });
     if (!detected) undetected.push(mutant.name);
     console.log(`${detected ? 'detected  ' : 'UNDETECTED'} ${mutant.name}`);
   }
+  rmSync(base, { recursive: true, force: true });
   console.log(`${chosen.length - undetected.length} of ${chosen.length} detected`);
   process.exitCode = undetected.length > 0 ? 1 : 0;
 };
