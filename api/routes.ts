@@ -2,6 +2,7 @@ import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts'
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { historyOperations } from './agents/agent-history.ts';
+import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
@@ -31,7 +32,7 @@ export type OperationPorts = {
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
-  Agents: { ...agentOperations, ...agentSettingsOperations, ...historyOperations },
+  Agents: { ...agentOperations, ...agentSettingsOperations, ...agentModelOperations, ...historyOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
   'Chat settings': slackConfigOperations,
   'Language models': modelOperations,

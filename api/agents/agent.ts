@@ -1,20 +1,12 @@
 import { z } from 'zod';
-import {
-  AgentCreate,
-  AgentModelChainUpdate,
-  createAgent,
-  deleteAgent,
-  Restore,
-  reorderModelChain,
-  restoreAgent,
-} from '../../commands/agents/agent.ts';
+import { AgentCreate, createAgent, deleteAgent, Restore, restoreAgent } from '../../commands/agents/agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { AGENT_SORTS, type AgentVisibility, agentCount, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
-import { AgentListRead, AgentModelRead, AgentModels, AgentRead, agents } from '../../projections/agents/agent.ts';
+import { AgentListRead, AgentRead, agents } from '../../projections/agents/agent.ts';
 import { writeCursor } from '../../projections/cursor.ts';
 import { takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -139,26 +131,5 @@ export const agentOperations = {
     body: Restore,
     reply: AgentRead,
     run: (ctx, input) => withinAgentLimit(ctx, (checkLimit) => restoreAgent(ctx, input, checkLimit)),
-  }),
-  listAgentModels: operation({
-    method: 'get',
-    path: `${AGENT}/models`,
-    summary: "Read an agent's model chain",
-    details: 'The first model is the primary.',
-    permit: 'agent:read',
-    reply: z.array(AgentModelRead),
-    projection: agents.name,
-    aggregate: Agent,
-    query: asOfQuery,
-    run: (ctx, { agent_id }) => agentDoc(ctx, agent_id, 'models_doc', AgentModels),
-  }),
-  reorderModelChain: operation({
-    method: 'put',
-    path: `${AGENT}/models`,
-    summary: "Replace an agent's model chain",
-    permit: 'agent:settings:write',
-    body: AgentModelChainUpdate,
-    reply: AgentModels,
-    run: reorderModelChain,
   }),
 };

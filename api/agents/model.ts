@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { ModelCreate, registerModel } from '../../commands/agents/model.ts';
+import {
+  AdminModelUpdate,
+  closeModelToTenant,
+  ModelCreate,
+  openModelToTenant,
+  registerModel,
+  updateModel,
+} from '../../commands/agents/model.ts';
 import { allModels, MODEL_SORTS, modelsOpenToTenant } from '../../projections/agents/model.queries.ts';
 import { ModelListRead, ModelRead, models } from '../../projections/agents/model.ts';
 import { operation } from '../http/operation.ts';
@@ -16,7 +23,7 @@ export const modelOperations = {
     query,
     reply: z.array(ModelListRead),
     projection: models.name,
-    run: (ctx, window) => modelsOpenToTenant(ctx.reads, windowOf(window, MODEL_SORTS)),
+    run: (ctx, window) => modelsOpenToTenant(ctx.reads, ctx.tenant, windowOf(window, MODEL_SORTS)),
   }),
   listAllModels: operation({
     method: 'get',
@@ -38,5 +45,31 @@ export const modelOperations = {
     status: 201,
     location: '/admin/models/:id',
     run: registerModel,
+  }),
+  updateModel: operation({
+    method: 'patch',
+    path: '/admin/models/:model_id',
+    summary: 'Update a model',
+    details: 'Absent fields stay unchanged; null clears or resets a field.',
+    permit: 'platform',
+    body: AdminModelUpdate,
+    reply: ModelRead,
+    run: updateModel,
+  }),
+  openModelToTenant: operation({
+    method: 'put',
+    path: '/admin/models/:model_id/tenants/:tenant_id',
+    summary: 'Let a tenant use a model',
+    details: 'For a model that is not available to all tenants.',
+    permit: 'platform',
+    run: openModelToTenant,
+  }),
+  closeModelToTenant: operation({
+    method: 'delete',
+    path: '/admin/models/:model_id/tenants/:tenant_id',
+    summary: 'Stop a tenant from using a model',
+    details: 'The model stays in chains of agents that have it.',
+    permit: 'platform',
+    run: closeModelToTenant,
   }),
 };

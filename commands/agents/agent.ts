@@ -2,9 +2,7 @@ import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import { restore, undelete } from '../../domain/agents/agent-restore.ts';
-import * as Model from '../../domain/agents/model.ts';
 import { DisplayLine, Slug } from '../../domain/fields.ts';
-import { idOf } from '../../domain/id.ts';
 import type { Transient } from '../../domain/immutable-record.ts';
 import { invalid, Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -30,18 +28,6 @@ export const AgentCreate = z
     voice: Voice.default(null).meta(AGENT_FIELDS.voice),
   })
   .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
-
-const CHAIN_LENGTH = 'must have 1 to 5 items';
-
-export const AgentModelChainUpdate = z
-  .strictObject({
-    model_ids: z
-      .array(idOf('model'))
-      .min(1, CHAIN_LENGTH)
-      .max(5, CHAIN_LENGTH)
-      .meta({ description: 'The models in their order; the first is the primary' }),
-  })
-  .meta({ id: 'AgentModelChainUpdate' });
 
 export const Restore = z
   .strictObject({
@@ -139,27 +125,3 @@ export const createAgent = async (
 };
 
 export const deleteAgent = (ctx: Ctx, { agent_id }: { agent_id: string }) => ctx.transact(Agent, agent_id, Agent.remove);
-
-/**
- * Checks the models that would be added to the present chain.
- * @throws Refusal invalid if a model is unknown, disabled or not available to the tenant
- */
-const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
-  const added = model_ids.filter((id) => !current.includes(id));
-  const models = await Promise.all(added.map((id) => ctx.load(Model, id)));
-  const unusable = models.find((model) => !Model.isUsable(model.state));
-  if (unusable) throw invalid(`/model_ids/${model_ids.indexOf(unusable.id)}`, 'is not a model that this tenant can use', 'unknown_model');
-};
-
-export const reorderModelChain = async (
-  ctx: Ctx,
-  { agent_id, model_ids }: Input<typeof AgentModelChainUpdate, 'tenant_id' | 'agent_id'>,
-) => {
-  const { state } = await loadAgent(ctx, agent_id);
-  await checkModels(
-    ctx,
-    model_ids,
-    state.models.map((model) => model.model_id),
-  );
-  return ctx.transact(Agent, agent_id, Agent.reorderModelChain(model_ids));
-};

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
 import { displayText, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 
 const MAX_SETTINGS_LENGTH = 65_536;
+const MAX_FAILOVERS = 5;
 
 /**
  * Limits the length of the JSON that is stored. The limit for request bodies does not suffice: a number such as 1e20 is
@@ -29,7 +31,7 @@ export const ModelCreate = z
     description: z.string().nullable().default(null).meta({ description: 'What the model is good at' }),
     failover_chain: z
       .array(Id25)
-      .max(5)
+      .max(MAX_FAILOVERS)
       .default([])
       .meta({ description: 'The models that replace this one while it is disabled, in their order' }),
     is_free: z.boolean().default(false).meta({ description: 'Whether its use costs nothing' }),
@@ -38,15 +40,68 @@ export const ModelCreate = z
   })
   .meta({ id: 'ModelCreate' });
 
-/** Checks that the models of a failover chain exist. @throws Refusal invalid */
-const checkChain = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
-  const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
-  const absent = models.findIndex(({ state }) => state.status === 'absent');
-  if (absent >= 0) throw invalid(`/failover_chain/${absent}`, 'there is no such model', 'unknown_model');
+const created = ModelCreate.shape;
+
+export const AdminModelUpdate = z
+  .strictObject({
+    available_to_all_tenants: z.boolean().nullish().meta(created.available_to_all_tenants.meta()!),
+    config: Settings.nullish().meta(created.config.meta()!),
+    description: z.string().nullish().meta(created.description.meta()!),
+    failover_chain: z.array(Id25).max(MAX_FAILOVERS).nullish().meta(created.failover_chain.meta()!),
+    is_free: z.boolean().nullish().meta(created.is_free.meta()!),
+    name: displayText(1, 128).nullish().meta(created.name.meta()!),
+    pricing: Settings.nullish().meta(created.pricing.meta()!),
+    status: z.enum(Model.MODEL_STATUSES).nullish().meta(created.status.meta()!),
+  })
+  .meta({ id: 'AdminModelUpdate', examples: [{ status: 'deprecated', description: 'Use its successor' }] });
+
+/**
+ * Checks that the models of a failover chain exist, and that no failover leads back to the model `id`.
+ * @throws Refusal invalid
+ */
+const checkChain = async (ctx: Ctx, chain: readonly string[], id?: string): Promise<void> => {
+  if (new Set(chain).size !== chain.length) throw invalid('/failover_chain', 'must not contain the same model twice', 'duplicate');
+  for (const [index, first] of chain.entries()) {
+    const pointer = `/failover_chain/${index}`;
+    const visited = new Set<string>();
+    for (let next = [first]; next.length > 0; ) {
+      if (id !== undefined && next.includes(id)) throw invalid(pointer, 'leads back to this model', 'cycle');
+      for (const each of next) visited.add(each);
+      const models = await Promise.all(next.map((each) => ctx.load(Model, each)));
+      if (next[0] === first && models[0]!.state.status === 'absent') throw invalid(pointer, 'there is no such model', 'unknown_model');
+      next = [...new Set(models.flatMap(({ state }) => state.failover_chain))].filter((each) => !visited.has(each));
+    }
+  }
 };
 
 /** Registers a model. @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
   await checkChain(ctx, fields.failover_chain);
   return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
+};
+
+/** Changes a model. @throws Refusal not_found, invalid */
+export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<typeof AdminModelUpdate, 'model_id'>) => {
+  Model.assertExists((await ctx.load(Model, model_id)).state);
+  await checkChain(ctx, changes.failover_chain ?? [], model_id);
+  return ctx.transact(Model, model_id, Model.update(changes));
+};
+
+type ModelAndTenant = { readonly model_id: string; readonly tenant_id: string };
+
+const assertTenant = async (ctx: Ctx, tenant_id: string): Promise<void> => {
+  const { state } = await ctx.load(Tenant, tenant_id, { tenant: tenant_id });
+  if (state.status === 'absent') throw new Refusal('not_found', 'There is no such tenant');
+};
+
+/** Lets a tenant use a model that is not available to all tenants. @throws Refusal not_found */
+export const openModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
+  await assertTenant(ctx, tenant_id);
+  return ctx.transact(Model, model_id, Model.openToTenant(tenant_id));
+};
+
+/** Reverses `openModelToTenant`. @throws Refusal not_found */
+export const closeModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
+  await assertTenant(ctx, tenant_id);
+  return ctx.transact(Model, model_id, Model.closeToTenant(tenant_id));
 };

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { jsonEqual } from '../aggregate.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
-import { invalid, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 export const category = 'agent';
@@ -59,6 +58,8 @@ export type AgentEvent =
   | { type: 'AgentBudgetChanged'; data: Budget }
   | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
   | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
+  | { type: 'AgentModelGranted'; data: { model_id: string; models: readonly ChainLink[] } }
+  | { type: 'AgentModelRevoked'; data: { model_id: string; models: readonly ChainLink[] } }
   | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
   | { type: 'AgentRoleRevoked'; data: { user_id: string } }
   | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
@@ -215,6 +216,8 @@ const applyEvent = (
     case 'AgentDeactivated':
       return { is_active: false };
     case 'AgentModelChainReordered':
+    case 'AgentModelGranted':
+    case 'AgentModelRevoked':
       return { models: modelsOf(event.data.models, event.at) };
     case 'AgentRoleAssigned':
       return { roles: withAssignment(agent.roles, event.data, event, transient) };
@@ -251,24 +254,6 @@ export const create = (data: Extract<AgentEvent, { type: 'AgentCreated' }>['data
 
 /** Frees the slug of a deleted agent for another agent. The deleted agent can no longer be restored. */
 export const releaseSlug = (): AgentEvent[] => [{ type: 'AgentSlugReleased', data: {} }];
-
-/**
- * Replaces the agent's model chain with these models, in this order; the first is the primary.
- * @throws Refusal not_found if the agent does not exist, invalid if a model occurs twice
- */
-export const reorderModelChain =
-  (model_ids: readonly string[]) =>
-  (agent: Agent): AgentEvent[] => {
-    assertExists(agent);
-    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'must not contain the same model twice', 'duplicate');
-    const current = agent.models.map((model) => model.model_id);
-    if (jsonEqual(model_ids, current)) return [];
-    const link = (model_id: string): ChainLink => {
-      const known = agent.models.find((model) => model.model_id === model_id);
-      return { model_id, access: known?.access ?? 'full', since: known?.created_at ?? null };
-    };
-    return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
-  };
 
 /** Deletes the agent. It can be restored until another agent takes its slug. @throws Refusal not_found */
 export const remove = (agent: Agent): AgentEvent[] => {

@@ -1,5 +1,7 @@
+import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
-import { slugTaken } from '../refusal.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
+import { Refusal, slugTaken } from '../refusal.ts';
 
 export const category = 'model';
 export const platform = true;
@@ -19,8 +21,28 @@ export type ModelFields = {
   pricing: Record<string, unknown>;
   status: ModelStatus;
 };
-export type ModelEvent = { type: 'ModelRegistered'; data: ModelFields };
-export type Model = Omit<ModelFields, 'status'> & { status: 'absent' | ModelStatus; id: string; created_at: string; updated_at: string };
+
+/** A partial update. Null clears or resets a field; for `name` and `status`, null means no change. */
+export type ModelChanges = { [Name in keyof Omit<ModelFields, 'provider' | 'slug'>]?: ModelFields[Name] | null | undefined };
+
+export type ModelEvent =
+  | { type: 'ModelRegistered'; data: ModelFields }
+  | { type: 'ModelUpdated'; data: Partial<Omit<ModelFields, 'provider' | 'slug' | 'status'>> }
+  | { type: 'ModelStatusChanged'; data: { status: ModelStatus } }
+  | { type: 'ModelOpenedToTenant'; data: { tenant_id: string } }
+  | { type: 'ModelClosedToTenant'; data: { tenant_id: string } };
+
+export type Model = Omit<ModelFields, 'status'> & {
+  status: 'absent' | ModelStatus;
+  id: string;
+  /** The tenants that may use the model although it is not available to all, with the time since when. */
+  open_to: ById<string>;
+  created_at: string;
+  updated_at: string;
+};
+
+/** The values that null resets. */
+const defaults = { available_to_all_tenants: true, config: {}, description: null, failover_chain: [], is_free: false, pricing: {} };
 
 export const initial: Model = {
   status: 'absent',
@@ -34,15 +56,28 @@ export const initial: Model = {
   failover_chain: [],
   is_free: false,
   pricing: {},
+  open_to: {},
   created_at: '',
   updated_at: '',
 };
 
-export const evolve = (model: Model, event: Recorded<ModelEvent>): Model => ({
+const applyEvent = (model: Model, { id, type, data, at }: Recorded<ModelEvent>, transient?: Transient): Partial<Model> => {
+  switch (type) {
+    case 'ModelRegistered':
+      return { ...data, id, created_at: at };
+    case 'ModelUpdated':
+    case 'ModelStatusChanged':
+      return data;
+    case 'ModelOpenedToTenant':
+      return { open_to: withEntry(model.open_to, data.tenant_id, at, transient) };
+    case 'ModelClosedToTenant':
+      return { open_to: withoutEntry(model.open_to, data.tenant_id, transient) };
+  }
+};
+
+export const evolve = (model: Model, event: Recorded<ModelEvent>, transient?: Transient): Model => ({
   ...model,
-  ...event.data,
-  id: event.id,
-  created_at: event.at,
+  ...applyEvent(model, event, transient),
   updated_at: event.at,
 });
 
@@ -54,6 +89,37 @@ export const register =
     return [{ type: 'ModelRegistered', data: fields }];
   };
 
-/** Whether every tenant may use the model for its agents. */
-export const isUsable = (model: Model): boolean =>
-  model.status !== 'absent' && model.status !== 'disabled' && model.available_to_all_tenants;
+/** Checks that the model exists. @throws Refusal not_found */
+export const assertExists = (model: Model): void => {
+  if (model.status === 'absent') throw new Refusal('not_found', 'There is no such model');
+};
+
+/** Changes a model. A change of the status gets an event of its own. @throws Refusal not_found */
+export const update =
+  (changes: ModelChanges) =>
+  (model: Model): ModelEvent[] => {
+    assertExists(model);
+    const { status, ...fields } = changedFields(model, applyResets(changes, defaults));
+    const updated: ModelEvent[] = Object.keys(fields).length > 0 ? [{ type: 'ModelUpdated', data: fields }] : [];
+    return status ? [...updated, { type: 'ModelStatusChanged', data: { status } }] : updated;
+  };
+
+/** Lets a tenant use the model even if it is not available to all tenants. @throws Refusal not_found */
+export const openToTenant =
+  (tenant_id: string) =>
+  (model: Model): ModelEvent[] => {
+    assertExists(model);
+    return model.open_to[tenant_id] ? [] : [{ type: 'ModelOpenedToTenant', data: { tenant_id } }];
+  };
+
+/** Reverses `openToTenant`. @throws Refusal not_found */
+export const closeToTenant =
+  (tenant_id: string) =>
+  (model: Model): ModelEvent[] => {
+    assertExists(model);
+    return model.open_to[tenant_id] ? [{ type: 'ModelClosedToTenant', data: { tenant_id } }] : [];
+  };
+
+/** Whether a tenant may add the model to the chains of its agents. */
+export const isUsable = (model: Model, tenant_id: string): boolean =>
+  model.status !== 'absent' && model.status !== 'disabled' && (model.available_to_all_tenants || model.open_to[tenant_id] !== undefined);

@@ -137,6 +137,9 @@ const removeAccess = ({ tenant, id }: EventOfAgent, kind: 'role' | 'grant', user
 
 const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant_id: tenant, id });
 
+const patchChain = (event: EventOfAgent & { data: { models: readonly Agent.ChainLink[] } }): Change =>
+  patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at });
+
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
@@ -167,8 +170,9 @@ export const agents = {
     AgentSkillVisibilityScopeChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentBudgetChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentAdminOnlyChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
-    AgentModelChainReordered: (event) =>
-      patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at }),
+    AgentModelChainReordered: patchChain,
+    AgentModelGranted: patchChain,
+    AgentModelRevoked: patchChain,
     AgentDeleted: (event) => [
       patch('agents', keyOf(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
       agentCounter.add(event.tenant, -1),

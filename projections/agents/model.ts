@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import { insert, type Projection } from '../projection.ts';
+import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /** A model as tenants see it, without its configuration. */
@@ -51,13 +51,34 @@ export const table = {
   indexes: [{ columns: ['created_at', 'id'] }],
 } as const satisfies Table;
 
+/** The tenants that may use a model although it is not available to all. */
+const modelTenants = {
+  name: 'model_tenants',
+  key: ['tenant_id', 'model_id'],
+  columns: { tenant_id: 'text', model_id: 'text' },
+  docs: {},
+} as const satisfies Table;
+
 /** The models that are registered on the platform. */
 export const models = {
   name: 'models',
-  version: 2,
+  version: 3,
   categories: ['model'],
-  tables: [table],
+  tables: [table, modelTenants],
   on: {
-    ModelRegistered: (event) => insert('models', { ...Model.evolve(Model.initial, event) }),
+    ModelRegistered: (event) => {
+      const { open_to: _, ...row } = Model.evolve(Model.initial, event);
+      return insert('models', row);
+    },
+    ModelUpdated: ({ id, at, data }) => patch('models', { id }, { ...data, updated_at: at }),
+    ModelStatusChanged: ({ id, at, data }) => patch('models', { id }, { ...data, updated_at: at }),
+    ModelOpenedToTenant: ({ id, at, data }) => [
+      patch('models', { id }, { updated_at: at }),
+      insert('model_tenants', { tenant_id: data.tenant_id, model_id: id }),
+    ],
+    ModelClosedToTenant: ({ id, at, data }) => [
+      patch('models', { id }, { updated_at: at }),
+      remove('model_tenants', { tenant_id: data.tenant_id, model_id: id }),
+    ],
   },
 } as const satisfies Projection<Model.ModelEvent>;

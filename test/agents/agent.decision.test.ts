@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
+import * as AgentModels from '../../domain/agents/agent-models.ts';
 import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import * as AgentSettings from '../../domain/agents/agent-settings.ts';
 import type { GrantRole } from '../../domain/agents/role-permissions.ts';
@@ -87,29 +88,29 @@ test('a caller without agent:roles:write may send the current value of can_autho
 
 test('the event of a reordered model chain contains the models in the new order', () => {
   given(Agent, created)
-    .when(Agent.reorderModelChain([A, B]))
+    .when(AgentModels.reorderModelChain([A, B]))
     .emits(chained(link(A), link(B)));
 });
 
 test('a model that stays in the reordered chain keeps its access level and the date it was added', () => {
   const before = chained({ model_id: A, access: 'read_only', since: null }, link(B));
   given(Agent, created, before)
-    .when(Agent.reorderModelChain([C, A]))
+    .when(AgentModels.reorderModelChain([C, A]))
     .emits(chained(link(C), { model_id: A, access: 'read_only', since: at(1) }));
 });
 
 test('reordering a model chain to its current order emits no event', () =>
   given(Agent, created, chained(link(A), link(B)))
-    .when(Agent.reorderModelChain([A, B]))
+    .when(AgentModels.reorderModelChain([A, B]))
     .emits());
 
 test('a model chain must not contain the same model twice', () =>
   given(Agent, created)
-    .when(Agent.reorderModelChain([A, A]))
+    .when(AgentModels.reorderModelChain([A, A]))
     .refuses('invalid', '/model_ids'));
 
 test('every decision refuses an agent that is absent, is deleted, or has released its slug', () => {
-  const decisions = [update({ name: 'X' }), Agent.reorderModelChain([A]), Agent.remove, AgentRoles.assignRole(ACTOR, 'OWNER', {})];
+  const decisions = [update({ name: 'X' }), AgentModels.reorderModelChain([A]), Agent.remove, AgentRoles.assignRole(ACTOR, 'OWNER', {})];
   for (const decision of decisions)
     for (const events of [[], [created, deleted], [created, deleted, released]])
       given(Agent, ...events)

@@ -125,6 +125,7 @@ const createResources = async () => {
   await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'MANAGER' } });
   await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'EDITOR' } });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
+  if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return { agent, user: user_id, keys, account, victim, hook, delivery, models, plan: p.eventsOf('PlanCreated')[0]!.id };
 };
 type Resources = Awaited<ReturnType<typeof createResources>>;
@@ -158,6 +159,7 @@ const pathOf = (path: string, of: Resources): string =>
     .replace('{agent_id}', of.agent)
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
+    .replace('{model_id}', of.models[0]!)
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));
 

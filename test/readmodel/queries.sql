@@ -678,7 +678,17 @@ from
     from
       "models"."models" as "model"
     where
-      "model"."available_to_all_tenants" = $2
+      (
+        "model"."available_to_all_tenants" = $2
+        or exists (
+          select
+          from
+            "models"."model_tenants" as "opened"
+          where
+            "opened"."tenant_id" = $3
+            and "opened"."model_id" = "model"."id"
+        )
+      )
     order by
       "model"."created_at" desc,
       "model"."id" desc
@@ -710,8 +720,18 @@ from
     from
       "models"."models" as "model"
     where
-      "model"."available_to_all_tenants" = $2
-      and ("model"."created_at", "model"."id") < ($3, $4)
+      (
+        "model"."available_to_all_tenants" = $2
+        or exists (
+          select
+          from
+            "models"."model_tenants" as "opened"
+          where
+            "opened"."tenant_id" = $3
+            and "opened"."model_id" = "model"."id"
+        )
+      )
+      and ("model"."created_at", "model"."id") < ($4, $5)
     order by
       "model"."created_at" desc,
       "model"."id" desc
@@ -743,7 +763,17 @@ from
     from
       "models"."models" as "model"
     where
-      "model"."available_to_all_tenants" = $2
+      (
+        "model"."available_to_all_tenants" = $2
+        or exists (
+          select
+          from
+            "models"."model_tenants" as "opened"
+          where
+            "opened"."tenant_id" = $3
+            and "opened"."model_id" = "model"."id"
+        )
+      )
     order by
       "model"."created_at" asc,
       "model"."id" asc
@@ -783,8 +813,18 @@ from
             from
               "models"."models" as "model"
             where
-              "model"."available_to_all_tenants" = $2
-              and ("model"."created_at", "model"."id") > ($3, $4)
+              (
+                "model"."available_to_all_tenants" = $2
+                or exists (
+                  select
+                  from
+                    "models"."model_tenants" as "opened"
+                  where
+                    "opened"."tenant_id" = $3
+                    and "opened"."model_id" = "model"."id"
+                )
+              )
+              and ("model"."created_at", "model"."id") > ($4, $5)
             order by
               "model"."created_at" asc,
               "model"."id" asc
@@ -803,7 +843,17 @@ from
             from
               "models"."models" as "model"
             where
-              "model"."available_to_all_tenants" = $5
+              (
+                "model"."available_to_all_tenants" = $6
+                or exists (
+                  select
+                  from
+                    "models"."model_tenants" as "opened"
+                  where
+                    "opened"."tenant_id" = $7
+                    and "opened"."model_id" = "model"."id"
+                )
+              )
               and "model"."created_at" is null
             order by
               "model"."created_at" asc,

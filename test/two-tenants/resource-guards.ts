@@ -90,14 +90,14 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     'models: the list shows models that are not available to the tenant',
     'projections/agents/model.queries.ts',
-    ".where('model.available_to_all_tenants', '=', true)",
-    '',
+    "eb('model.available_to_all_tenants', '=', true)",
+    'eb.lit(true)',
   ),
   mutant(
     'models: a chain accepts models that are not available to the tenant',
     'domain/agents/model.ts',
-    ' && model.available_to_all_tenants;',
-    ';',
+    '(model.available_to_all_tenants || model.open_to[tenant_id] !== undefined)',
+    'true',
   ),
   mutant(
     'agents: all members see all agents in the as-of list',

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { grantModel, MAX_MODELS, reorderModelChain as reorder, revokeModel } from '../../domain/agents/agent-models.ts';
+import * as Model from '../../domain/agents/model.ts';
+import { idOf } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
+import type { Ctx, Input } from '../context.ts';
+import { loadAgent } from './agent.ts';
+
+const CHAIN_LENGTH = `must have 1 to ${MAX_MODELS} items`;
+
+export const AgentModelChainUpdate = z
+  .strictObject({
+    model_ids: z
+      .array(idOf('model'))
+      .min(1, CHAIN_LENGTH)
+      .max(MAX_MODELS, CHAIN_LENGTH)
+      .meta({ description: 'The models in their order; the first is the primary' }),
+  })
+  .meta({ id: 'AgentModelChainUpdate' });
+
+export const AgentModelGrant = z
+  .strictObject({
+    agent_id: idOf('agent'),
+    access: z.enum(['full', 'read_only']).default('full').meta({ description: 'What the agent may do with the model' }),
+    priority: z
+      .int()
+      .min(0)
+      .max(MAX_MODELS - 1)
+      .default(0)
+      .meta({ description: 'The place in the chain; 0 is the primary. The models from this place on move down' }),
+  })
+  .meta({ id: 'AgentModelGrant' });
+
+/**
+ * Checks the models that would be added to the present chain.
+ * @throws Refusal invalid if a model is unknown, disabled or not available to the tenant
+ */
+const checkModels = async (ctx: Ctx, model_ids: readonly string[], current: readonly string[]): Promise<void> => {
+  const added = model_ids.filter((id) => !current.includes(id));
+  const models = await Promise.all(added.map((id) => ctx.load(Model, id)));
+  const unusable = models.find((model) => !Model.isUsable(model.state, ctx.tenant));
+  if (unusable) throw invalid(`/model_ids/${model_ids.indexOf(unusable.id)}`, 'is not a model that this tenant can use', 'unknown_model');
+};
+
+export const reorderModelChain = async (
+  ctx: Ctx,
+  { agent_id, model_ids }: Input<typeof AgentModelChainUpdate, 'tenant_id' | 'agent_id'>,
+) => {
+  const { state } = await loadAgent(ctx, agent_id);
+  await checkModels(
+    ctx,
+    model_ids,
+    state.models.map((model) => model.model_id),
+  );
+  return ctx.transact(Agent, agent_id, reorder(model_ids));
+};
+
+/**
+ * Adds a model to the chain of an agent, or changes its access or priority there.
+ * @throws Refusal not_found, invalid if the tenant cannot use the model, conflict if the chain is full
+ */
+export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGrant, 'tenant_id' | 'model_id'>) => {
+  const { agent_id, model_id, access, priority } = input;
+  const { state } = await loadAgent(ctx, agent_id);
+  const isKnown = state.models.some((model) => model.model_id === model_id);
+  if (!isKnown && !Model.isUsable((await ctx.load(Model, model_id)).state, ctx.tenant))
+    throw invalid('/model_id', 'is not a model that this tenant can use', 'unknown_model');
+  return ctx.transact(Agent, agent_id, grantModel(model_id, access, priority));
+};
+
+export const revokeAgentModel = (ctx: Ctx, { agent_id, model_id }: { agent_id: string; model_id: string }) =>
+  ctx.transact(Agent, agent_id, revokeModel(model_id));

@@ -1,0 +1,53 @@
+import { jsonEqual } from '../aggregate.ts';
+import { invalid, Refusal } from '../refusal.ts';
+import { type Agent, type AgentEvent, type AgentModel, assertExists, type ChainLink, type ModelAccess } from './agent.ts';
+
+/** The maximum number of models in the chain of an agent. */
+export const MAX_MODELS = 5;
+
+/**
+ * Replaces the agent's model chain with these models, in this order; the first is the primary.
+ * @throws Refusal not_found if the agent does not exist, invalid if a model occurs twice
+ */
+export const reorderModelChain =
+  (model_ids: readonly string[]) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    if (new Set(model_ids).size !== model_ids.length) throw invalid('/model_ids', 'must not contain the same model twice', 'duplicate');
+    const current = agent.models.map((model) => model.model_id);
+    if (jsonEqual(model_ids, current)) return [];
+    const link = (model_id: string): ChainLink => {
+      const known = agent.models.find((model) => model.model_id === model_id);
+      return { model_id, access: known?.access ?? 'full', since: known?.created_at ?? null };
+    };
+    return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
+  };
+
+const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
+
+/**
+ * Adds a model to the agent's chain, or changes its access or priority. The models from this priority on move down.
+ * @throws Refusal not_found if the agent does not exist, conflict if the chain is full
+ */
+export const grantModel =
+  (model_id: string, access: ModelAccess, priority: number) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    const others = agent.models.filter((model) => model.model_id !== model_id);
+    if (others.length === MAX_MODELS) throw new Refusal('conflict', `The chain of the agent already has ${MAX_MODELS} models`);
+    const place = Math.min(priority, others.length);
+    const current = agent.models.findIndex((model) => model.model_id === model_id);
+    if (current === place && agent.models[current]!.access === access) return [];
+    const granted = { model_id, access, since: agent.models[current]?.created_at ?? null };
+    return [{ type: 'AgentModelGranted', data: { model_id, models: others.map(linkOf).toSpliced(place, 0, granted) } }];
+  };
+
+/** Removes a model from the agent's chain. @throws Refusal not_found if the agent or the model in its chain does not exist */
+export const revokeModel =
+  (model_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    const others = agent.models.filter((model) => model.model_id !== model_id);
+    if (others.length === agent.models.length) throw new Refusal('not_found', 'The agent does not have this model');
+    return [{ type: 'AgentModelRevoked', data: { model_id, models: others.map(linkOf) } }];
+  };
