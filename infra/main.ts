@@ -4,6 +4,7 @@ import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { countOf, isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
+import { deliveriesCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
@@ -71,6 +72,7 @@ const main = defineCommand({
     }),
     store: storeCommand,
     keys: keysCommand,
+    deliveries: deliveriesCommand,
     rebuild: defineCommand({
       meta: { name: 'rebuild', description: 'Build the rows of a projection again from the log, then replace the current ones' },
       args: {

@@ -4,13 +4,22 @@ import type { Table } from './table.ts';
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
+/** An item of a list in a row. Its event identifies it: in one list, every item has another `event_id`. */
+export type ListItem = Row & { readonly event_id: string };
+
+/**
+ * More that a `patch` can do. `ifEqual`: `fields` are changed only if the row has these values. `items`: adds items to
+ * the ends of lists, in any case. An item replaces one with the same `event_id`.
+ */
+export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<Record<string, readonly ListItem[]>> };
+
 /**
  * What an event does to a row. `patch` and `add` need an existing row. If it does not exist, the event is parked. In a
  * table that has only counters, `add` creates the row instead.
  */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row }
-  | { readonly op: 'patch'; readonly table: string; readonly key: Key; readonly fields: Row }
+  | ({ readonly op: 'patch'; readonly table: string; readonly key: Key; readonly fields: Row } & PatchOptions)
   | { readonly op: 'remove'; readonly table: string; readonly key: Key }
   | { readonly op: 'add'; readonly table: string; readonly key: Key; readonly amounts: Readonly<Record<string, number>> };
 
@@ -46,6 +55,12 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
-export const patch = (table: string, key: Key, fields: Row): Change => ({ op: 'patch', table, key, fields });
+export const patch = (table: string, key: Key, fields: Row, options: PatchOptions = {}): Change => ({
+  op: 'patch',
+  table,
+  key,
+  fields,
+  ...options,
+});
 export const remove = (table: string, key: Key): Change => ({ op: 'remove', table, key });
 export const add = (table: string, key: Key, amounts: Readonly<Record<string, number>>): Change => ({ op: 'add', table, key, amounts });

@@ -52,6 +52,11 @@ const envelope = (type: string) => ({
     providerevent: textField("The provider's name of the event, such as push"),
     deliveryid: idField('The delivery; the same as subject'),
     providerid: textField("The provider's id of the delivery, such as X-GitHub-Delivery"),
+    redeliveryof: {
+      type: 'string',
+      format: 'uuid',
+      description: 'Only if a person asked to send the delivery again: the `id` of its first message. The `id` itself is new',
+    },
     data: { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, exactly as received` },
     data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${MAX_INLINE_BYTES} bytes` },
     dataref: { type: 'string', format: 'uri', description: 'The URL of a larger body; the runner key gives access' },

@@ -3,7 +3,7 @@ import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { positionOfEvent } from '../../projections/audit/audit-log.queries.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
-import { deliveryById, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById, deliveryOf, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries, table } from '../../projections/webhooks/delivery.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -28,28 +28,37 @@ const firstRevisionAfter = async (ctx: Ctx, agent_id: string, at: Position): Pro
   return low;
 };
 
-/**
- * Returns the time at which the delivery was last settled (acknowledged or given up), according to the read model.
- * Returns null if it was not settled, and undefined if the read model has not reached the log position `at`.
- */
-const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null): string | null | undefined => {
-  const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
-  if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
-  return live.delivery.attempts.at(-1)?.at ?? null;
+/** A message to the runners of an agent: the first one of the delivery, or that of a redelivery. */
+type SentMessage = Acknowledgement.MessageRef & { readonly agent_id: string; readonly position: Position };
+
+const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null => {
+  const { type, event_id, id, position, data } = event;
+  if (type === 'WebhookAccepted') return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position };
+  return type === 'DeliveryRequeued' ? { agent_id: data.agent_id, delivery_id: id, event_id, position } : null;
 };
 
 /**
- * Returns the acknowledgement events of a delivery up to a log position. `last` is the time of the last one, at which
+ * Returns the time at which a message was last settled (acknowledged or given up), according to the read model. Returns
+ * null if it was not settled, and undefined if the read model has not reached the log position `at`.
+ */
+const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null, event_id: string): string | null | undefined => {
+  const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
+  if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
+  return live.delivery.attempts.find((attempt) => attempt.event_id === event_id)?.at ?? null;
+};
+
+/**
+ * Returns the acknowledgement events of a message up to a log position. `last` is the time of the last one, at which
  * the search ends. It is null if there is none, and undefined if that is unknown.
  */
-const settlementsOf = async (ctx: Ctx, accepted: Recorded, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
+const settlementsOf = async (ctx: Ctx, message: SentMessage, at: Position, last: string | null | undefined): Promise<Recorded[]> => {
   if (last === null) return [];
-  const { agent_id } = Delivery.factsOf(accepted);
+  const { agent_id, position } = message;
   const found: Recorded[] = [];
-  const from = await firstRevisionAfter(ctx, agent_id, accepted.position);
+  const from = await firstRevisionAfter(ctx, agent_id, position);
   for await (const event of ctx.history(Acknowledgement, agent_id, { from })) {
     if (!isUpTo(event, at)) return found;
-    const settled = Acknowledgement.eventForDelivery(event, accepted.id);
+    const settled = Acknowledgement.eventForMessage(event, message);
     if (settled) found.push(settled.event);
     if (settled && settled.at === last) return found;
   }
@@ -68,14 +77,16 @@ const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position):
 
 /**
  * Returns a delivery, without its body, as of a log position. It is folded from the delivery's own events and the
- * acknowledgement events of its agent.
+ * acknowledgement events of the agents to which it was sent.
  */
 export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<FoundDelivery | null> => {
   const [own, live] = await Promise.all([Array.fromAsync(ctx.history(Delivery, id)), deliveryById(ctx.reads, ctx.tenant, id)]);
   const [accepted] = own;
   if (!accepted) return rejectedAsOf(ctx, live, at);
   if (!isUpTo(accepted, at)) return null;
-  const events = [...own, ...(await settlementsOf(ctx, accepted, at, lastSettledAt(ctx, at, live)))];
+  const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
+  const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastSettledAt(ctx, at, live, message.event_id)));
+  const events = [...own, ...(await Promise.all(settlements)).flat()];
   const [row] = asOf(deliveries, table.name, events, at).values();
-  return row ? { delivery: JSON.parse(row.docs[0]!), revision: row.revision } : null;
+  return row ? deliveryOf(ctx.reads, { doc: row.docs[0]!, revision: row.revision }, at) : null;
 };

@@ -1,11 +1,14 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type BodyChunks, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
-import { isId25 } from '../../domain/id.ts';
+import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { deliveryById, deliveryPage, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
-import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES } from '../../projections/webhooks/delivery.ts';
+import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
@@ -44,6 +47,29 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
   return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 
+const Redelivery = z
+  .object({
+    id: idOf('delivery'),
+    message_id: z.uuid().meta({
+      description: 'The id of the new message, which the runner gets as `id` (ANNALS_EVENT_ID)',
+      examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'],
+    }),
+    agent_id: idOf('agent', 'The agent that gets the delivery'),
+    requeued_at: Timestamp.meta({ description: 'When the redelivery was requested' }),
+  })
+  .meta({ id: 'Redelivery' });
+
+/**
+ * Refuses a delivery that was rejected. It has no stream of its own, because its sender was not verified, so only the
+ * read model knows it. @throws Refusal conflict
+ */
+const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
+  const { revision } = await ctx.load(Delivery, id);
+  if (revision >= 0) return;
+  const found = await deliveryById(ctx.reads, ctx.tenant, id);
+  if (found) throw Delivery.undeliverable(`The delivery was rejected (${found.delivery.reason}): no body was stored`);
+};
+
 const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 
 /**
@@ -58,16 +84,20 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
     permit: 'tenant:read',
     permissionNote: PERMISSION_NOTE,
     query: listQuery(
-      { outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }), ...TimeRange },
+      {
+        outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
+        status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
+        ...TimeRange,
+      },
       SORTS,
     ),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
-    run: async (ctx, { id, outcome, from, to, limit, cursor, sort }) => {
+    run: async (ctx, { id, outcome, status, from, to, limit, cursor, sort }) => {
       const integration = await integrationOf(ctx, id);
       await checkReader(ctx, integration.agent_id);
       const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(ctx.reads, integration, { outcome, from, to }, window);
+      return deliveryPage(ctx.reads, integration, { outcome, status, from, to }, window);
     },
   }),
   getDelivery: operation({
@@ -83,6 +113,19 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
     projection: deliveries.name,
     run: (ctx, { delivery_id }) => deliveryDetail(ctx, delivery_id, readDelivery),
   }),
+  redeliverDelivery: operation({
+    method: 'post',
+    path: `${DELIVERY}/redeliver`,
+    summary: 'Send an accepted delivery to a runner again, as a new message, whether it was acknowledged or given up',
+    permit: 'tenant:integrations:write',
+    body: Redeliver,
+    reply: Redelivery,
+    status: 202,
+    run: async (ctx, input) => {
+      await refuseRejected(ctx, input.delivery_id);
+      return redeliver(ctx, input);
+    },
+  }),
 });
 
 type BodyDeps = { readonly runtime: Runtime; readonly readDelivery: ReadDelivery };
@@ -93,12 +136,9 @@ const getDeliveryBody =
     const principal = await runtime.authenticate(c);
     const { tenant_id = '', delivery_id = '' } = c.req.param();
     const recorded = isId25(tenant_id) && isId25(delivery_id) ? await readDelivery(tenant_id, delivery_id) : null;
-    if (!recorded || (principal.kind === 'runner' && principal.agent_id !== recorded.facts.agent_id)) throw notFound();
-    const as = await runtime.authorize(
-      principal,
-      { all: ['agent:chat:read'], runner: true },
-      { tenant_id, agent_id: recorded.facts.agent_id },
-    );
+    if (!recorded || (principal.kind === 'runner' && !recorded.agents.includes(principal.agent_id))) throw notFound();
+    const agent_id = principal.kind === 'runner' ? principal.agent_id : recorded.facts.agent_id;
+    const as = await runtime.authorize(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id });
     if (as === 'guest') await runtime.recordSuperAdminRead(requestInfoOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
     assertNoQuery(c);
     const headers = {

@@ -1,5 +1,6 @@
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } from '../../domain/runners/cloud-event.ts';
+import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
@@ -13,8 +14,11 @@ export type OutgoingMessage = {
   readonly payload: Uint8Array;
 };
 
+/** The type of the event that asks to send an accepted delivery to a runner again. */
+export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
+
 /** The types of the events that are published to the broker for runners. */
-export const relayedEventTypes = Object.keys(runnerMessages);
+export const relayedEventTypes: readonly string[] = [...Object.keys(runnerMessages), REQUEUED];
 
 /**
  * The bytes that are reserved in a message for everything except the body: the subject, the headers and the attributes
@@ -30,7 +34,7 @@ export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * Returns the message for an event of a relayed type. A body of more than `maxBodyBytes` is replaced by its URL.
+ * Returns the message for an event of a relayed type; for a redelivery, pass what `redeliveredEvent` returns. A body of more than `maxBodyBytes` is replaced by its URL.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number): OutgoingMessage => {

@@ -15,10 +15,12 @@ export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgent
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
-const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
+/** Whether deliveries to a tenant are accepted. */
+export const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
   (status === 'active' || status === 'closing') && !is_suspended;
 
-const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
+/** Whether an agent gets deliveries. */
+export const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /**
  * Creates the functions that check whether an integration, its tenant and its agent accept deliveries, and how many per

@@ -9,8 +9,11 @@ import { mediaOf } from '../../domain/webhooks/provider.ts';
  */
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
-/** A recorded delivery with its body. Only the log contains the bytes of the body, no read model does. */
-export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: Uint8Array | BodyChunks };
+/**
+ * A recorded delivery with its body. Only the log contains the bytes of the body, no read model does. `agents` are the
+ * ids of the agents whose runners get it: its agent, and those of its redeliveries.
+ */
+export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: Uint8Array | BodyChunks; readonly agents: readonly string[] };
 
 /** Reads a recorded delivery from the log; null if there is none. @throws Refusal unavailable */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;

@@ -4,9 +4,10 @@ export const category = 'acknowledgement';
 
 /**
  * A delivery whose message was acknowledged by a runner or given up by the broker. `event_id` is the id of the message.
- * `attempts` is how often the broker sent the message to a runner.
+ * `attempts` is how often the broker sent the message to a runner. `published_at` is when the broker stored the message;
+ * absent in old events.
  */
-export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number };
+export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number; published_at?: string };
 
 /**
  * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of
@@ -25,16 +26,20 @@ export const initial: Acknowledgements = { capture: null };
 
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
+/** A message to a runner: its id and that of its delivery. */
+export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
+
 /**
- * Returns the event, reduced to this delivery, and the time at which the delivery was acknowledged or given up. Returns
- * null if the event does not contain the delivery.
+ * Returns the event, reduced to this message, and the time at which the message was acknowledged or given up. Returns
+ * null if the event does not contain the message.
  */
-export const eventForDelivery = (
+export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
-  delivery_id: string,
+  message: MessageRef,
 ): { readonly event: Recorded<AcknowledgementEvent>; readonly at: string } | null => {
-  if (event.type === 'DeliveryDeadLettered') return event.data.delivery_id === delivery_id ? { event, at: event.data.at } : null;
-  const deliveries = event.data.deliveries.filter((delivery) => delivery.delivery_id === delivery_id);
+  const isAbout = ({ delivery_id, event_id }: MessageRef): boolean => delivery_id === message.delivery_id && event_id === message.event_id;
+  if (event.type === 'DeliveryDeadLettered') return isAbout(event.data) ? { event, at: event.data.at } : null;
+  const deliveries = event.data.deliveries.filter(isAbout);
   const last = deliveries.at(-1);
   return last ? { event: { ...event, data: { ...event.data, deliveries } }, at: last.at } : null;
 };
@@ -48,7 +53,7 @@ export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowled
 /** The maximum number of deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
 
-const settledOf = ({ delivery_id, event_id, at, attempts }: Advisory): SettledDelivery => ({ delivery_id, event_id, at, attempts });
+const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
 
 /**
  * Records advisories that are not recorded yet: the first MAX_DELIVERIES_PER_EVENT of them. The caller must load the

@@ -52,6 +52,7 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: event.id,
   providerid: facts.provider_delivery_id,
+  ...(facts.redelivery_of === undefined ? {} : { redeliveryof: facts.redelivery_of }),
 });
 
 /**

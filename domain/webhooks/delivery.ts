@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import { conflict, notFound } from '../refusal.ts';
 import type { GuardrailResult } from './guardrail.ts';
 import type { MatchedSecret } from './signature.ts';
 
@@ -22,6 +23,8 @@ export type DeliveryFacts = GuardrailResult & {
   parts?: number;
   matched_secret: MatchedSecret | null;
   received_at: string;
+  /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
+  redelivery_of?: string;
 };
 
 /**
@@ -31,21 +34,79 @@ export type DeliveryFacts = GuardrailResult & {
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
   | { type: 'WebhookBlocked'; data: Uint8Array }
-  | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } };
+  | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
+  | { type: 'DeliveryRequeued'; data: { agent_id: string } };
 
-export type Delivery = { status: 'absent' | 'accepted' | 'blocked'; facts: DeliveryFacts | null; differed: boolean };
+/**
+ * `message_id` is the id of the delivery's last message to a runner: of the event that the relay publishes. `agent_id` is
+ * the agent to which it is sent, `requeued_at` when somebody asked for it; null for the first message.
+ */
+export type Delivery = {
+  status: 'absent' | 'accepted' | 'blocked';
+  facts: DeliveryFacts | null;
+  differed: boolean;
+  message_id: string | null;
+  agent_id: string | null;
+  requeued_at: string | null;
+};
 
-export const initial: Delivery = { status: 'absent', facts: null, differed: false };
+export const initial: Delivery = {
+  status: 'absent',
+  facts: null,
+  differed: false,
+  message_id: null,
+  agent_id: null,
+  requeued_at: null,
+};
 
 export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
 
 export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Delivery => {
   switch (event.type) {
     case 'WebhookAccepted':
-      return { ...delivery, status: 'accepted', facts: factsOf(event) };
+      return { ...delivery, status: 'accepted', facts: factsOf(event), message_id: event.event_id, agent_id: factsOf(event).agent_id };
     case 'WebhookBlocked':
       return { ...delivery, status: 'blocked', facts: factsOf(event) };
     case 'WebhookRedeliveryDiffered':
       return { ...delivery, differed: true };
+    case 'DeliveryRequeued':
+      return { ...delivery, message_id: event.event_id, agent_id: event.data.agent_id, requeued_at: event.at };
   }
+};
+
+/** Checks that a delivery can be sent to a runner. @throws Refusal not_found, or conflict if it was blocked */
+export const assertDeliverable = ({ status, facts }: Delivery): void => {
+  if (status === 'absent') throw notFound();
+  if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): it is not for a runner`);
+};
+
+/** The refusal to send a delivery to a runner that is not for one. */
+export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
+
+/** Sends an accepted delivery to the runners of an agent in a new message. @throws Refusal not_found, conflict */
+export const requeue =
+  (agent_id: string) =>
+  (delivery: Delivery): DeliveryEvent[] => {
+    assertDeliverable(delivery);
+    return [{ type: 'DeliveryRequeued', data: { agent_id } }];
+  };
+
+/**
+ * Like `requeue`, but only if the delivery's last message is the one with this id, which was given up. So a repeat, or
+ * a second process that does the same, sends nothing. @throws Refusal not_found, conflict
+ */
+export const requeueDead =
+  (message_id: string, agent_id: string) =>
+  (delivery: Delivery): DeliveryEvent[] =>
+    delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
+
+/**
+ * Returns the event from which the message of a redelivery is made: the accepted delivery, with the id, the position and
+ * the time of the event that requests the redelivery. So a runner does not take it for a message that it knows.
+ */
+export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Recorded): Recorded => {
+  const { event_id, position, at, data } = requeued;
+  const { agent_id } = data as { agent_id: string };
+  const facts = { ...accepted.meta.facts, agent_id, redelivery_of: accepted.event_id };
+  return { ...accepted, event_id, position, at, meta: { ...accepted.meta, facts } };
 };

@@ -45,6 +45,7 @@ type DescribedMessage = {
   readonly eventId: string;
   readonly delivery: string;
   readonly receivedAt: string | null;
+  readonly publishedAt: string;
 };
 
 /** An advisory, and when the delivery that it is about was received (null if the message does not say it). */
@@ -64,7 +65,7 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   const eventId = found?.header.get('Nats-Msg-Id');
   const delivery = found?.header.get('Annals-Delivery');
   if (!found || !tenant || !agent || !eventId || !delivery) return null;
-  return { tenant, agent, eventId, delivery, receivedAt: timeOf(found.data) };
+  return { tenant, agent, eventId, delivery, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
 };
 
 /**
@@ -78,9 +79,10 @@ const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, messa
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
-  const { tenant, agent, eventId, delivery, receivedAt } = found;
+  const { tenant, agent, eventId, delivery, receivedAt, publishedAt } = found;
   const at = new Date(payload.timestamp).toISOString();
-  const advisory = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, sequence: message.seq, outcome };
+  const settled = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, published_at: publishedAt };
+  const advisory = { ...settled, sequence: message.seq, outcome };
   return { tenant, agent, advisory, receivedAt };
 };
 

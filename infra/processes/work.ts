@@ -7,6 +7,7 @@ import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
+import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
@@ -55,6 +56,7 @@ export const work = async (config: Config): Promise<Closable> => {
     streamReports = reportStream(relay);
     return [
       relay,
+      startPublicationRecorder({ log, relay, logger }),
       startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) }),
       startCredentialRevoker({ ...config, log, logger }),
     ];

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import type { Logger } from 'pino';
-import { inlineLimit, type OutgoingMessage, outgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
+import { inlineLimit, type OutgoingMessage, outgoingMessage, REQUEUED, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
+import { type DeliveryEvent, redeliveredEvent } from '../../domain/webhooks/delivery.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
-import type { Log, Subscription } from '../eventstore/event-log.ts';
+import { type Log, LogError, type Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
 import { ensureInbound, readTip } from '../nats/jetstream.ts';
 import { errorReason, isWrongSequence, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
@@ -91,14 +92,23 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
   }
 };
 
+/** Reads the accepted delivery of a redelivery from the log. Null if it was erased. @throws LogError */
+const acceptedDelivery = async (log: Log, { stream }: Recorded): Promise<Recorded | null> => {
+  try {
+    for await (const accepted of log.read(stream, { limit: 1 })) return accepted;
+  } catch (error) {
+    if (!(error instanceof LogError && error.kind === 'gone')) throw error;
+  }
+  return null;
+};
+
 /**
  * Returns the function that publishes each event of the subscription. An event that cannot be encoded is logged and
  * skipped, so that later events are still published.
  */
-const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
+const publishEvents = ({ log, nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
-  return (event: Recorded): void | Promise<void> => {
-    if (acknowledged.has(event.event_id)) return;
+  const publish = (event: Recorded): void | Promise<void> => {
     let message: OutgoingMessage;
     try {
       message = outgoingMessage(event, publicUrl, maxBodyBytes);
@@ -106,6 +116,14 @@ const publishEvents = ({ nats, logger, publicUrl }: RelayParts, publisher: Chain
       return logger.error({ error: errorReason(error), event: event.event_id }, 'an event cannot be encoded as a message and is skipped');
     }
     return publisher.add(message);
+  };
+  const publishAgain = async (requeued: Recorded): Promise<void> => {
+    const accepted = await acceptedDelivery(log, requeued);
+    if (accepted) await publish(redeliveredEvent(requeued as Recorded<DeliveryEvent>, accepted));
+  };
+  return (event: Recorded): void | Promise<void> => {
+    if (acknowledged.has(event.event_id)) return;
+    return event.type === REQUEUED ? publishAgain(event) : publish(event);
   };
 };
 

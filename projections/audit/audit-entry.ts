@@ -2,6 +2,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import * as Publication from '../../domain/runners/publication.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -97,7 +98,7 @@ export const entryOf = (event: Recorded): Row => {
 };
 
 /**
- * The categories whose events the audit log leaves out: idempotency keys, wrapped keys and the chunks of delivery
- * bodies.
+ * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, the chunks of delivery bodies,
+ * and how far messages are published.
  */
-export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set(['idempotency', 'key', DeliveryBody.category]);
+export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set(['idempotency', 'key', DeliveryBody.category, Publication.category]);

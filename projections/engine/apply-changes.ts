@@ -1,5 +1,5 @@
 import type { Recorded } from '../../domain/event.ts';
-import type { Change, Key, Row } from '../projection.ts';
+import type { Change, Key, ListItem, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
 
 /** A change, with the table and the key text of the row that it changes. */
@@ -157,8 +157,15 @@ const inserted = (table: CompiledTable, fields: Row): Row => {
   return row;
 };
 
-const patched = (table: CompiledTable, old: Row, fields: Row): Row => {
+const withItems = (list: readonly ListItem[], items: readonly ListItem[]): ListItem[] => {
+  const replaced = new Set(items.map(({ event_id }) => event_id));
+  return [...list.filter(({ event_id }) => !replaced.has(event_id)), ...items];
+};
+
+const patched = (table: CompiledTable, old: Row, { fields, ifEqual = {}, items = {} }: Extract<Change, { op: 'patch' }>): Row => {
   const row: Row = { ...old };
+  for (const name in items) row[name] = table.toStored(name, withItems((old[name] ?? []) as ListItem[], items[name]!), true);
+  for (const name in ifEqual) if (old[name] !== ifEqual[name]) return row;
   for (const name in fields) {
     if (fields[name] === undefined) continue;
     const value = table.toStored(name, fields[name], true);
@@ -195,7 +202,7 @@ const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: strin
   if (change.op === 'add' && table.table.countersOnly)
     return { row: added(table, old?.row ?? inserted(table, change.key), change.amounts), revision: null, touched, docs: STALE };
   if (!old) throw new Error(`${name}: there is no row to ${change.op}`);
-  const row = change.op === 'patch' ? patched(table, old.row, change.fields) : added(table, old.row, change.amounts);
+  const row = change.op === 'patch' ? patched(table, old.row, change) : added(table, old.row, change.amounts);
   return { row, revision: old.revision, touched, docs: STALE };
 };
 

@@ -1,15 +1,16 @@
 import type { z } from 'zod';
-import { comparePositions, type Position } from '../../domain/event.ts';
+import { comparePositions, type Position, sortKey } from '../../domain/event.ts';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import { defineList, defineQuery } from '../query.ts';
-import { type Page, type PageWindow, pagesOf, type Reads, type Source } from '../read-model.ts';
-import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, table } from './delivery.ts';
+import { type Doc, type Page, type PageWindow, pagesOf, type Reads, type Source } from '../read-model.ts';
+import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, type STATUSES, table } from './delivery.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
 type ListDoc = z.output<typeof DeliveryRead>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
+type WithPlace<Doc> = Doc & { readonly place: string | null };
 
 /**
  * Selects the deliveries of one integration. If `marksReplays` is true, body replays are marked: known bodies under
@@ -19,6 +20,7 @@ export type IntegrationRef = { readonly tenant_id: string; readonly integration_
 
 export type DeliveryFilter = {
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
+  readonly status?: (typeof STATUSES)[number] | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
@@ -64,17 +66,71 @@ export const withReplayMark = async <T extends ListDoc>(reads: Reads, integratio
   replay_suspect: await isReplay(reads, integration, delivery),
 });
 
-type DeliveryListArgs = DeliveryFilter & Pick<IntegrationRef, 'tenant_id' | 'integration_id'>;
-
-const deliveryList = defineList({ table, doc: 'list_doc' }, (db, { tenant_id, integration_id, outcome, from, to }: DeliveryListArgs) =>
+/** Up to which sort key of a log position messages are published, as of the log position `until`. Empty: none. */
+const lastPublication = defineQuery((db, { until }: { until?: string | undefined }) =>
   db
-    .selectFrom('deliveries.deliveries as delivery')
-    .where('delivery.tenant_id', '=', tenant_id)
-    .where('delivery.integration_id', '=', integration_id)
-    .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
-    .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
-    .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!)),
+    .selectFrom('deliveries.publications as publication')
+    .select('publication.place')
+    .$if(until !== undefined, (query) => query.where('publication.recorded', '<=', until!))
+    .orderBy('publication.recorded', 'desc')
+    .limit(({ lit }) => lit(1)),
 );
+
+/** The record that says that the message of the event at `place` is published. */
+const publicationOf = defineQuery((db, { place }: { place: string }) =>
+  db
+    .selectFrom('deliveries.publications as publication')
+    .select('publication.published_at')
+    .where('publication.place', '>=', place)
+    .orderBy('publication.place')
+    .limit(({ lit }) => lit(1)),
+);
+
+const publishedThrough = async (reads: Reads, until?: Position): Promise<string> => {
+  const [last] = await reads.rows(lastPublication, { until: until && sortKey(until) });
+  return last?.place ?? '';
+};
+
+/**
+ * Completes status and time of publication. The log has one record for the publication of many messages, so a delivery
+ * whose message is published is stored as `waiting` until it is settled.
+ */
+const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPlace<Doc>, through: string): Promise<Doc> => {
+  const { place, ...delivery } = found;
+  if (delivery.status !== 'waiting' || place === null || place > through) return delivery as unknown as Doc;
+  const [record] = await reads.rows(publicationOf, { place });
+  return { ...delivery, status: 'running', published_at: record?.published_at ?? null } as unknown as Doc;
+};
+
+type DeliveryListArgs = Omit<DeliveryFilter, 'status'> &
+  Pick<IntegrationRef, 'tenant_id' | 'integration_id'> & {
+    readonly stored_status?: string | undefined;
+    /** The message is published: its sort key is not above this one. */
+    readonly published_through?: string | undefined;
+    /** The message is not published: its sort key is above this one. */
+    readonly unpublished_after?: string | undefined;
+  };
+
+const deliveryList = defineList(
+  { table, doc: 'list_doc' },
+  (db, { tenant_id, integration_id, outcome, from, to, stored_status, published_through, unpublished_after }: DeliveryListArgs) =>
+    db
+      .selectFrom('deliveries.deliveries as delivery')
+      .where('delivery.tenant_id', '=', tenant_id)
+      .where('delivery.integration_id', '=', integration_id)
+      .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+      .$if(stored_status !== undefined, (query) => query.where('delivery.status', '=', stored_status!))
+      .$if(published_through !== undefined, (query) => query.where('delivery.place', '<=', published_through!))
+      .$if(unpublished_after !== undefined, (query) => query.where('delivery.place', '>', unpublished_after!))
+      .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
+      .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!)),
+);
+
+const storedStatus = (status: DeliveryFilter['status'], through: string): Partial<DeliveryListArgs> => {
+  if (status === 'waiting') return { stored_status: 'waiting', unpublished_after: through };
+  if (status === 'running') return { stored_status: 'waiting', published_through: through };
+  return { stored_status: status };
+};
 
 /**
  * Returns a page of the deliveries of an integration, with body replays marked. The filter time `from` is inclusive,
@@ -83,22 +139,35 @@ const deliveryList = defineList({ table, doc: 'list_doc' }, (db, { tenant_id, in
 export const deliveryPage = async (
   reads: Reads,
   integration: IntegrationRef,
-  { outcome, from, to }: DeliveryFilter,
+  { outcome, status, from, to }: DeliveryFilter,
   window: PageWindow,
 ): Promise<Page> => {
   const { tenant_id, integration_id } = integration;
-  const page = await reads.page(deliveryList, { tenant_id, integration_id, outcome, from, to }, window);
-  const listed = JSON.parse(page.body) as ListDoc[];
-  return { ...page, body: JSON.stringify(await Promise.all(listed.map((delivery) => withReplayMark(reads, integration, delivery)))) };
+  const through = await publishedThrough(reads);
+  const args = { tenant_id, integration_id, outcome, from, to, ...storedStatus(status, through) };
+  const page = await reads.page(deliveryList, args, window);
+  const complete = async (delivery: WithPlace<ListDoc>): Promise<ListDoc> =>
+    withReplayMark(reads, integration, await withPublication<ListDoc>(reads, delivery, through));
+  return { ...page, body: JSON.stringify(await Promise.all((JSON.parse(page.body) as WithPlace<ListDoc>[]).map(complete))) };
 };
 
 /** A delivery without its payload, and without the mark for body replays. `revision` is the revision of its stream. */
 export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
 
+/**
+ * Parses the document of a delivery, and completes status and time of publication: as of the log position `until`, if it
+ * is given.
+ */
+export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
+  const found = JSON.parse(doc) as WithPlace<DetailDoc>;
+  const through = found.status === 'waiting' ? await publishedThrough(reads, until) : '';
+  return { delivery: await withPublication<DetailDoc>(reads, found, through), revision };
+};
+
 /** Finds one delivery; null if it does not exist. Use `withReplayMark` to mark a body replay. */
 export const deliveryById = async (reads: Reads, tenant_id: string, id: string): Promise<FoundDelivery | null> => {
   const found = await reads.one(from, { tenant_id, id });
-  return found && { delivery: JSON.parse(found.doc) as DetailDoc, revision: found.revision };
+  return found && deliveryOf(reads, found);
 };
 
 /** The assumed maximum difference between the clocks of two processes. */

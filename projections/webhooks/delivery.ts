@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { Recorded } from '../../domain/event.ts';
+import { parseToken, type Recorded, sortKey } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
+import type { PublicationEvent } from '../../domain/runners/publication.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
@@ -10,6 +11,7 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
+export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
 
 export const DeliveryRead = z
   .object({
@@ -39,6 +41,14 @@ export const DeliveryRead = z
       }),
     matched_secret: z.enum(['current', 'previous']).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
     received_at: Timestamp.meta({ description: 'When the delivery was received' }),
+    status: z.enum(STATUSES).nullable().meta({
+      description:
+        '`waiting`: not published yet; `running`: published for a runner, and not settled; `done`: acknowledged; `dead`: given up. Null if it is not for a runner (blocked or rejected)',
+    }),
+    published_at: Timestamp.nullable().meta({
+      description: 'When the last message to the runner was published; while `running`, up to a few seconds later than it was',
+    }),
+    acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the last message' }),
   })
   .meta({ id: 'DeliveryRead' });
 
@@ -48,6 +58,9 @@ const Guardrail = z.object({
   note: z.string().nullable().meta({ description: 'Why' }),
 });
 const Attempt = z.object({
+  event_id: z
+    .string()
+    .meta({ description: 'The id of the message, as the runner got it in `id`', examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'] }),
   at: Timestamp.meta({ description: 'When it ended' }),
   outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']).meta({ description: '`acknowledged` by the runner, or given up' }),
   count: z.int().meta({ description: 'How often the message was delivered', examples: [1] }),
@@ -82,15 +95,19 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .meta({ description: 'Who sent the delivery' }),
   guardrails: z.array(Guardrail).meta({ description: 'The checks of the delivery' }),
   redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
-  published_at: Timestamp.nullable().meta({ description: 'When the message to the runner was published' }),
-  acknowledged_at: Timestamp.nullable().meta({ description: 'When the runner had processed the message' }),
-  attempts: z.array(Attempt).meta({ description: 'The ends of the attempts to deliver the message' }),
+  attempts: z.array(Attempt).meta({ description: 'How the messages to runners ended: the first one, then one for each redelivery' }),
   session_id: z
     .string()
     .nullable()
     .meta({ description: 'Not used yet: the session that processed the delivery', examples: [null] }),
-  causation: z.array(Cause).meta({ description: 'The events of the delivery' }),
+  causation: z.array(Cause).meta({ description: 'The events that led to a message: the delivery itself, then its redeliveries' }),
 });
+
+/**
+ * A delivery in a list. `place` is the sort key of the position of the event that the last message carries, from which
+ * queries derive whether it is published; null if there is no message.
+ */
+const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
@@ -111,15 +128,41 @@ export const table = {
     outcome: 'text',
     sha256: 'text',
     received_at: 'timestamptz',
+    status: 'text',
+    place: 'text',
+    message_id: 'text',
   },
-  docs: { doc: DeliveryDetailRow, list_doc: DeliveryRead },
+  docs: { doc: DeliveryDetailRow.extend({ place: z.string().nullable() }), list_doc: DeliveryListRow },
   indexes: [
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
   ],
 } as const satisfies Table;
 
+/**
+ * Until when messages were published: one row for each record of the relay. A message is published if a row's `place`,
+ * a sort key, is not less than the position of its event. `recorded` is the sort key of the record itself.
+ */
+export const publicationTable = {
+  name: 'publications',
+  key: ['id'],
+  appendOnly: true,
+  columns: { id: 'text', place: 'text', recorded: 'text', published_at: 'timestamptz' },
+  docs: {},
+  indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
+} as const satisfies Table;
+
+const NO_MESSAGE = { status: null, place: null, message_id: null };
 const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
+
+/** The message that this event starts. It has no end yet. */
+const newMessage = ({ event_id, position }: Recorded): Row => ({
+  status: 'waiting',
+  place: sortKey(position),
+  message_id: event_id,
+  published_at: null,
+  acknowledged_at: null,
+});
 
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
@@ -129,6 +172,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
+    ...(outcome === 'accepted' ? newMessage(event) : NO_MESSAGE),
     id,
     tenant_id: tenant,
     outcome,
@@ -149,6 +193,7 @@ const insertRejected = ({
   const { delivery_id, ip, user_agent, ...rejection } = data;
   const row: Row = {
     ...UNPROCESSED,
+    ...NO_MESSAGE,
     ...rejection,
     id: delivery_id,
     tenant_id: tenant,
@@ -166,35 +211,50 @@ const insertRejected = ({
   return insert('deliveries', row);
 };
 
+const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>>): Change => {
+  const { tenant: tenant_id, id, event_id, type, at } = event;
+  const fields = { ...newMessage(event), outcome: 'accepted', reason: null };
+  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [{ event_id, type, at }] } });
+};
+
+/** Shows how a message ended. The end of an earlier message than the last one does not change the delivery's state. */
 const patchSettled = (
   tenant_id: string,
-  { delivery_id, at, attempts }: SettledDelivery,
+  { delivery_id, event_id, at, attempts, published_at }: SettledDelivery,
   outcome: z.output<typeof Attempt>['outcome'],
-): Change =>
-  patch(
+): Change => {
+  const ending =
+    outcome === 'acknowledged'
+      ? { status: 'done', outcome: 'accepted', reason: null, acknowledged_at: at }
+      : { status: 'dead', outcome: 'dead', reason: outcome };
+  return patch(
     'deliveries',
     { tenant_id, id: delivery_id },
-    {
-      attempts: [{ at, outcome, count: attempts }],
-      ...(outcome === 'acknowledged' ? { acknowledged_at: at } : { outcome: 'dead', reason: outcome }),
-    },
+    { ...ending, published_at: published_at ?? null },
+    { ifEqual: { message_id: event_id }, items: { attempts: [{ event_id, at, outcome, count: attempts }] } },
   );
+};
+
+const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
+  insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });
 
 /**
  * Accepted, blocked and rejected webhook deliveries, and how far they were processed. The bodies are only in the log.
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 1,
-  categories: ['delivery', 'rejection', 'acknowledgement'],
-  tables: [table],
+  version: 2,
+  categories: ['delivery', 'rejection', 'acknowledgement', 'publication'],
+  tables: [table, publicationTable],
   on: {
     WebhookAccepted: (event) => insertVerified(event, 'accepted'),
     WebhookBlocked: (event) => insertVerified(event, 'blocked'),
     WebhookRedeliveryDiffered: 'ignore',
+    DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,
     WebhookRejectionsCounted: 'ignore',
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
+    MessagesPublished: insertPublication,
   },
-} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent>;
+} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent | PublicationEvent>;

@@ -114,5 +114,6 @@ export const integrations = {
     WebhookAccepted: patchLastDelivery,
     WebhookBlocked: patchLastDelivery,
     WebhookRedeliveryDiffered: 'ignore',
+    DeliveryRequeued: 'ignore',
   },
 } as const satisfies Projection<Integration.IntegrationEvent | DeliveryEvent>;

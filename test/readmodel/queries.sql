@@ -2725,6 +2725,62 @@ from
       1
   ) found;
 
+-- deliveryOf: published
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryOf: published
+select
+  "publication"."published_at"
+from
+  "deliveries"."publications" as "publication"
+where
+  "publication"."place" >= $1
+order by
+  "publication"."place"
+limit
+  1;
+
+-- deliveryOf: as of a position
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+where
+  "publication"."recorded" <= $1
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryOf: as of a position
+select
+  "publication"."published_at"
+from
+  "deliveries"."publications" as "publication"
+where
+  "publication"."place" >= $1
+order by
+  "publication"."place"
+limit
+  1;
+
+-- deliveryPage: first page
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
 -- deliveryPage: first page
 select
   string_agg("page"."doc", $1) filter (
@@ -2760,6 +2816,16 @@ from
 
 -- deliveryPage: next page
 select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryPage: next page
+select
   string_agg("page"."doc", $1) filter (
     where
       octet_length("page"."doc") <= 164482
@@ -2791,6 +2857,16 @@ from
     limit
       51
   ) as "page";
+
+-- deliveryPage: ascending, next page
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
 
 -- deliveryPage: ascending, next page
 select
@@ -2861,6 +2937,150 @@ from
     limit
       51
   ) as "page";
+
+-- deliveryPage: waiting
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryPage: waiting
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."status" = $4
+      and "delivery"."place" > $5
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: running
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryPage: running
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."status" = $4
+      and "delivery"."place" <= $5
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: done
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- deliveryPage: done
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."status" = $4
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with every filter
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+order by
+  "publication"."recorded" desc
+limit
+  1;
 
 -- deliveryPage: with every filter
 select

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
-import { agentOf, appendDeliveries, createDeliveryLog, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
+import { agentOf, appendDeliveries, createDeliveryLog, deliveryOf, eventIdOf, requeuedIdOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -96,9 +96,9 @@ test(
   }),
 );
 
-const relayProcess = (broker: NatsServer, count: number, at: string) => {
+const relayProcess = (broker: NatsServer, count: number, at: string, requeues = 0) => {
   const { natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED } = broker.address;
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../fixtures/relay-process.ts'), String(count), at], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../fixtures/relay-process.ts'), String(count), at, String(requeues)], {
     env: { ...process.env, NATS_URL, NATS_ACCOUNT_SEED },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -127,6 +127,29 @@ test(
     await waitUntil(async () => (await lastSequence(nats)) >= count);
     await last.kill();
     await assertPublished(nats, ids(count));
+  }),
+);
+
+test(
+  'if relays are killed at arbitrary moments, every redelivery is still published once, after the deliveries',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const [count, at] = [2_000, now()];
+    const published = [...ids(count), ...Array.from({ length: count }, (_, index) => requeuedIdOf(index))];
+    let killedInBetween = 0;
+    for (let kills = 0; kills < 40 && (killedInBetween < 3 || kills < 8); kills++) {
+      const relay = relayProcess(broker, count, at, count);
+      await relay.relaying;
+      await sleep(Math.random() * 60);
+      await relay.kill();
+      const reached = await lastSequence(nats);
+      if (reached > count && reached < 2 * count) killedInBetween++;
+    }
+    assert.ok(killedInBetween > 0, 'no relay was killed while it published redeliveries');
+    const last = relayProcess(broker, count, at, count);
+    await waitUntil(async () => (await lastSequence(nats)) >= 2 * count);
+    await last.kill();
+    await assertPublished(nats, published);
   }),
 );
 

@@ -127,6 +127,7 @@ POST   /tenant/{tenant_id}/webhook-integrations/{id}/rotate-secret      tenant:i
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
+POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write
 GET    /me                                                              any
 `;
 

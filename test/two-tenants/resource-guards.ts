@@ -179,8 +179,8 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
       ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
       [
         'projections/webhooks/delivery.queries.ts',
-        "    .where('delivery.tenant_id', '=', tenant_id)\n    .where('delivery.integration_id', '=', integration_id)\n    .$if(",
-        "    .where('delivery.integration_id', '=', integration_id)\n    .$if(",
+        "      .where('delivery.tenant_id', '=', tenant_id)\n      .where('delivery.integration_id', '=', integration_id)\n      .$if(",
+        "      .where('delivery.integration_id', '=', integration_id)\n      .$if(",
       ],
     ],
   },
@@ -190,10 +190,22 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     "if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);",
     '',
   ),
+  mutant(
+    'deliveries: every member may send them again',
+    'api/webhooks/delivery.ts',
+    "permit: 'tenant:integrations:write',\n    body: Redeliver",
+    "permit: 'tenant:read',\n    body: Redeliver",
+  ),
+  mutant(
+    "deliveries: one is sent to another tenant's agent",
+    'commands/webhooks/redeliver.ts',
+    '  await ctx.sideEffect(() => checkAgent(ctx, target));\n',
+    '',
+  ),
   {
     name: 'deliveries: a runner fetches the bodies of another',
     edits: [
-      ['api/webhooks/delivery.ts', " || (principal.kind === 'runner' && principal.agent_id !== recorded.facts.agent_id)", ''],
+      ['api/webhooks/delivery.ts', " || (principal.kind === 'runner' && !recorded.agents.includes(principal.agent_id))", ''],
       ['commands/access/authorize.ts', ' || principal.agent_id !== agent_id) return false', ') return false'],
     ],
   },

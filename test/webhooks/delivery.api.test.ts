@@ -143,7 +143,10 @@ test('a read of a delivery shows whether a runner acknowledged it or it became a
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();
   const capture = { epoch: 'e', sequence: 2 };
-  const settle = (delivery_id: string, attempts: number) => ({ delivery_id, event_id: '0', at, attempts });
+  const settle = (delivery_id: string, attempts: number) => {
+    const { event_id } = given.accepted().find(({ id }) => id === delivery_id)!;
+    return { delivery_id, event_id, at, attempts, published_at: at };
+  };
   const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
   await given.log.append(`acknowledgement-${given.tenant_id}.${given.agent}`, 'none', [
     { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [settle(ids[0]!, 2)], capture }, meta },
@@ -152,8 +155,10 @@ test('a read of a delivery shows whether a runner acknowledged it or it became a
   await given.waitForProjections();
   const [first, second] = await Promise.all(ids.map((id) => given.call('GET', `deliveries/${id}`)));
   assert.equal([first!.json.outcome, first!.json.acknowledged_at], ['accepted', at]);
-  assert.equal(first!.json.attempts, [{ at, outcome: 'acknowledged', count: 2 }]);
+  assert.equal([first!.json.status, first!.json.published_at], ['done', at]);
+  assert.equal(first!.json.attempts, [{ event_id: given.accepted()[0]!.event_id, at, outcome: 'acknowledged', count: 2 }]);
   assert.equal([second!.json.outcome, second!.json.reason], ['dead', 'max_deliveries']);
+  assert.equal([second!.json.status, second!.json.published_at], ['dead', at]);
   await given.close();
 });
 

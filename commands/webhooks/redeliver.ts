@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { idOf } from '../../domain/id.ts';
+import { conflict, invalid } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import type { AggregateReader, Ctx, Input, Loaded } from '../context.ts';
+import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
+
+export const Redeliver = z
+  .strictObject({
+    agent_id: idOf('agent', 'The agent that gets the delivery; absent: the agent that got it first').nullish(),
+  })
+  .meta({ id: 'Redeliver', examples: [{}] });
+
+/** A requested redelivery, as the response shows it. */
+export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
+
+/** Checks that an agent accepts deliveries. @throws Refusal invalid, conflict */
+const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
+  const { state } = await ctx.load(Agent, agent_id);
+  if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
+  if (!state.is_active) throw conflict('/agent_id', 'agent_inactive', 'The agent is not active: activate it first');
+};
+
+/**
+ * Sends an accepted delivery to the runners of an agent again, as a new message, however the messages before it ended.
+ * @throws Refusal not_found, conflict, invalid
+ */
+export const redeliver = async (
+  ctx: Ctx,
+  { delivery_id, agent_id }: Input<typeof Redeliver, 'delivery_id'>,
+): Promise<Loaded<Redelivery>> => {
+  const { state } = await ctx.load(Delivery, delivery_id);
+  Delivery.assertDeliverable(state);
+  const target = agent_id ?? state.facts!.agent_id;
+  // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the agent
+  // has been deleted in the meantime.
+  await ctx.sideEffect(() => checkAgent(ctx, target));
+  const requeued = await ctx.transact(Delivery, delivery_id, Delivery.requeue(target));
+  const { message_id, agent_id: agent, requeued_at } = requeued.state;
+  return { ...requeued, state: { id: delivery_id, message_id: message_id!, agent_id: agent!, requeued_at: requeued_at! } };
+};
+
+/** A message that the broker has given up. `agent_id` is the agent to whose runners it was sent. */
+export type DeadMessage = {
+  readonly tenant: string;
+  readonly agent_id: string;
+  readonly delivery_id: string;
+  readonly message_id: string;
+};
+
+/** How the operator's command reads and writes: without a caller and without a request. */
+export type OperatorPorts = Pick<AggregateReader, 'load'> & {
+  /** Appends what the decision returns. @returns the state after it @throws Refusal */
+  readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
+};
+
+/** Returns why a dead message is not sent again; null if it can be. */
+const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
+  const [owner, agent, delivery] = await Promise.all([
+    load(Tenant, tenant, tenant),
+    load(Agent, tenant, agent_id),
+    load(Delivery, tenant, delivery_id),
+  ]);
+  if (!acceptsDeliveries(owner.state)) return 'its tenant is suspended or closed';
+  if (!isActive(agent.state)) return 'its agent is inactive or deleted';
+  if (delivery.state.status !== 'accepted') return 'the log does not have it';
+  return delivery.state.message_id === message_id ? null : 'it was sent again already';
+};
+
+/**
+ * Sends a dead delivery to the runners of its agent again: once for each message that was given up, however often this
+ * is called. With `dryRun`, only checks whether it would be sent.
+ * @returns the id of the new message (null with `dryRun`), or why the delivery is skipped
+ * @throws Refusal unavailable
+ */
+export const redeliverDead = async (
+  ports: OperatorPorts,
+  dead: DeadMessage,
+  dryRun: boolean,
+): Promise<{ readonly message_id: string | null } | { readonly skipped: string }> => {
+  const obstacle = await obstacleOf(ports, dead);
+  if (obstacle) return { skipped: obstacle };
+  if (dryRun) return { message_id: null };
+  const { message_id } = await ports.decide(dead, Delivery.requeueDead(dead.message_id, dead.agent_id));
+  return { message_id };
+};

@@ -1,0 +1,26 @@
+import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../event.ts';
+
+export const category = 'publication';
+
+/** The platform has one stream of these events. This is its id. */
+export const STREAM_ID = 'messages';
+
+export const platform = true;
+
+/**
+ * The messages of all relayed events up to and including the log position `through` (a consistency token) have been
+ * published to the broker. One event stands for all messages since the previous one.
+ */
+export type PublicationEvent = { type: 'MessagesPublished'; data: { through: string } };
+
+export type Publication = { through: Position | null };
+
+export const initial: Publication = { through: null };
+
+export const evolve = (_: Publication, { data }: Recorded<PublicationEvent>): Publication => ({ through: parseToken(data.through) });
+
+/** Records that all messages up to this log position are published, unless that is recorded already. */
+export const recordPublished =
+  (published: Position) =>
+  ({ through }: Publication): PublicationEvent[] =>
+    through && comparePositions(published, through) <= 0 ? [] : [{ type: 'MessagesPublished', data: { through: tokenOf(published) } }];

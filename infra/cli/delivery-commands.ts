@@ -1,0 +1,24 @@
+import { defineCommand } from 'citty';
+import { rejectUnknownArguments } from './arguments.ts';
+import { runOnPlatform } from './command-runs.ts';
+
+export const deliveriesCommand = defineCommand({
+  meta: { name: 'deliveries', description: 'Send webhook deliveries to runners again' },
+  subCommands: {
+    redeliver: defineCommand({
+      meta: { name: 'redeliver', description: 'Send deliveries that were given up to their agents again, each once' },
+      args: {
+        outcome: { type: 'string', description: 'Which deliveries: dead (those that were given up)', required: true },
+        since: { type: 'string', description: 'Only those given up since this time, such as 2026-11-21T10:00:00Z', required: true },
+        tenant: { type: 'string', description: 'Only those of this tenant (its id)' },
+        'dry-run': { type: 'boolean', description: 'Only print which deliveries would be sent' },
+      },
+      setup: rejectUnknownArguments,
+      run: async ({ args }) => {
+        const { redeliverDeliveries } = await import('./redeliver-dead.ts');
+        const { outcome, since, tenant } = args;
+        await runOnPlatform((config) => redeliverDeliveries(config, { outcome, since, tenant, dryRun: args['dry-run'] === true }));
+      },
+    }),
+  },
+});

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { type DeadMessage, type OperatorPorts, redeliverDead } from '../../commands/webhooks/redeliver.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { Instant } from '../../domain/fields.ts';
+import { isId25 } from '../../domain/id.ts';
+import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { usageError } from './arguments.ts';
+import { locateServices } from './locate-services.ts';
+
+export type RedeliverOptions = {
+  readonly outcome: string;
+  readonly since: string;
+  readonly tenant?: string | undefined;
+  readonly dryRun: boolean;
+};
+
+/** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
+const ACTOR = { kind: 'system', id: 'annals deliveries' } as const;
+
+type Selection = { readonly since: string; readonly tenant: string | undefined };
+
+/** Checks the options. @throws a usage error */
+const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection => {
+  if (outcome !== 'dead') throw usageError('--outcome must be dead: deliveries with another outcome are sent again one by one, by the API');
+  if (!Instant.safeParse(since).success) throw usageError('--since must be a time such as 2026-11-21T10:00:00Z');
+  if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
+  return { since: new Date(since).toISOString(), tenant };
+};
+
+/**
+ * Returns the messages that were given up since a time, in the order of the log. A message that a runner acknowledged
+ * after that is left out. Reads the log, so that nothing depends on how far the read models are.
+ */
+const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<DeadMessage[]> => {
+  const dead = new Map<string, DeadMessage>();
+  const caughtUp = Promise.withResolvers<void>();
+  const onEvent = (event: Recorded<AcknowledgementEvent>): void => {
+    if (tenant !== undefined && event.tenant !== tenant) return;
+    if (event.type === 'DeliveriesAcknowledged') {
+      for (const { event_id } of event.data.deliveries) dead.delete(event_id);
+      return;
+    }
+    const { delivery_id, event_id: message_id, at } = event.data;
+    if (at >= since) dead.set(message_id, { tenant: event.tenant, agent_id: event.id, delivery_id, message_id });
+  };
+  const subscription = log.follow({
+    filter: { eventTypes: ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] satisfies AcknowledgementEvent['type'][] },
+    event: (event) => onEvent(event as Recorded<AcknowledgementEvent>),
+    caughtUp: caughtUp.resolve,
+  });
+  const failed = subscription.failure.then((error) => {
+    if (error) throw error;
+  });
+  await Promise.race([caughtUp.promise, failed]);
+  await subscription.stop();
+  return [...dead.values()];
+};
+
+const openPorts = (log: Log): OperatorPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    load: cache.load,
+    decide: async ({ tenant, delivery_id }, decide) => {
+      const meta = { tenant, actor: ACTOR, at: new Date().toISOString(), v: 1 };
+      return (await transact({ aggregate: Delivery, tenant, id: delivery_id, decide, meta, seed: randomUUID() })).state;
+    },
+  };
+};
+
+const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
+
+/**
+ * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. A repeat, also
+ * after an interruption, sends none of them twice. @returns the exit code
+ */
+export const redeliverDeliveries = async (config: Config, options: RedeliverOptions): Promise<number> => {
+  const { dryRun } = options;
+  const selection = selectionOf(options);
+  const log = openLog(locateServices(config).eventstoreUrl);
+  try {
+    await log.ping();
+    const ports = openPorts(log);
+    const counts = { sent: 0, skipped: 0 };
+    for (const dead of await deadMessages(log, selection)) {
+      const result = await redeliverDead(ports, dead, dryRun);
+      const isSkipped = 'skipped' in result;
+      counts[isSkipped ? 'skipped' : 'sent']++;
+      if (isSkipped) console.log(`skipped ${describe(dead)}: ${result.skipped}`);
+      else console.log(dryRun ? `would send ${describe(dead)}` : `sent ${describe(dead)}  message ${result.message_id}`);
+    }
+    console.log(`${counts.sent} ${dryRun ? 'would be sent' : 'sent'}, ${counts.skipped} skipped`);
+    return 0;
+  } finally {
+    await log.close();
+  }
+};

@@ -1,0 +1,106 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+type Platform = Awaited<ReturnType<typeof createWebhookPlatform>>;
+
+const redeliver = ({ call }: Platform, id: string, body: object = {}) => call('POST', `deliveries/${id}/redeliver`, body);
+
+/** Records how a message to the runners of an agent ended. */
+const settle = async ({ log, tenant_id }: Platform, agent: string, of: { delivery: string; message: string }, isDead: boolean) => {
+  const at = new Date().toISOString();
+  const stream = `acknowledgement-${tenant_id}.${agent}`;
+  const settled = { delivery_id: of.delivery, event_id: of.message, at, attempts: 1 };
+  const capture = { epoch: 'e', sequence: 1 };
+  const event = isDead
+    ? { type: 'DeliveryDeadLettered', data: { ...settled, reason: 'max_deliveries', capture } }
+    : { type: 'DeliveriesAcknowledged', data: { deliveries: [settled], capture } };
+  const meta = { tenant: tenant_id, actor: { kind: 'system', id: 'acknowledgements' } as const, at, v: 1 };
+  const last = await log.last(stream);
+  await log.append(stream, last?.revision ?? 'none', [{ id: crypto.randomUUID(), ...event, meta }]);
+};
+
+test('an acknowledged and a dead delivery can both be sent again; each redelivery is an event with its actor', async () => {
+  const given = await createWebhookPlatform();
+  for (const isDead of [false, true]) {
+    const id = (await given.deliver('{}', { 'x-github-delivery': `d-${isDead}` })).json.id as string;
+    await settle(given, given.agent, { delivery: id, message: given.accepted().at(-1)!.event_id }, isDead);
+    const answer = await redeliver(given, id);
+    assert.equal([answer.status, answer.json.id, answer.json.agent_id], [202, id, given.agent], answer.text);
+    const requeued = given.ofType('DeliveryRequeued').at(-1)!;
+    assert.equal([requeued.event_id, requeued.id, requeued.actor.kind], [answer.json.message_id, id, 'user']);
+    const { json } = await given.call('GET', `deliveries/${id}`);
+    assert.equal([json.status, json.outcome, json.reason, json.acknowledged_at], ['waiting', 'accepted', null, null]);
+    assert.is((json.attempts as unknown[]).length, 1);
+  }
+  await given.close();
+});
+
+test('the end of an earlier message does not end a delivery whose last message is still waiting', async () => {
+  const given = await createWebhookPlatform();
+  const id = (await given.deliver()).json.id as string;
+  const second = (await redeliver(given, id)).json.message_id as string;
+  await settle(given, given.agent, { delivery: id, message: given.accepted()[0]!.event_id }, true);
+  const waiting = (await given.call('GET', `deliveries/${id}`)).json;
+  assert.equal([waiting.status, waiting.outcome, (waiting.attempts as unknown[]).length], ['waiting', 'accepted', 1]);
+  await settle(given, given.agent, { delivery: id, message: second }, false);
+  const done = (await given.call('GET', `deliveries/${id}`)).json;
+  assert.equal(
+    [done.status, (done.attempts as { outcome: string }[]).map(({ outcome }) => outcome)],
+    ['done', ['max_deliveries', 'acknowledged']],
+  );
+  await given.close();
+});
+
+test('a delivery sent to another agent is settled there, and the runner of that agent may read its body', async () => {
+  const given = await createWebhookPlatform();
+  const id = (await given.deliver()).json.id as string;
+  const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
+  const key = (await given.call('POST', `agents/${other}/runner-keys`, { name: 'Runner' })).json.key as string;
+  const body = () => given.request(`${given.tenant}/deliveries/${id}/body`, { headers: { authorization: `Bearer ${key}` } });
+  assert.is((await body()).status, 404);
+  const sent = await redeliver(given, id, { agent_id: other });
+  assert.equal([sent.status, sent.json.agent_id], [202, other]);
+  assert.is((await body()).status, 200);
+  await settle(given, other, { delivery: id, message: sent.json.message_id as string }, false);
+  const live = await given.call('GET', `deliveries/${id}`);
+  assert.is(live.json.status, 'done');
+  const last = given.log.events.at(-1)!.position;
+  const then = await given.call('GET', `deliveries/${id}?as_of=${last.commit}:${last.prepare}`);
+  assert.equal(then.json, live.json);
+  const requeued = given.ofType('DeliveryRequeued')[0]!.position;
+  const before = await given.call('GET', `deliveries/${id}?as_of=${requeued.commit}:${requeued.prepare}`);
+  assert.equal([before.json.status, before.json.attempts], ['waiting', []]);
+  await given.close();
+});
+
+test('a redelivery is refused for a blocked, a rejected and an unknown delivery, and for an agent that gets none', async () => {
+  const given = await createWebhookPlatform({ event_filter: ['push'] });
+  const id = (await given.deliver()).json.id as string;
+  const blocked = (await given.deliver('{}', { 'x-github-event': 'ping', 'x-github-delivery': 'd-2' })).json.id as string;
+  await given.deliver('{}', { 'x-hub-signature-256': null, 'x-github-delivery': 'd-3' });
+  await given.ports.close();
+  await given.waitForProjections();
+  const rejected = (given.ofType('WebhookRejected')[0]!.data as { delivery_id: string }).delivery_id;
+  const foreign = (await given.deliver('{}', {}, await given.connectInOtherTenant())).json.id as string;
+  const missing = `c${'0'.repeat(24)}`;
+  const inactive = (await given.call('POST', 'agents', { name: 'Off', slug: 'off' })).json.id as string;
+  await given.call('PATCH', `agents/${inactive}`, { is_active: false });
+  const refusals: [string, object, number, RegExp][] = [
+    [blocked, {}, 409, /blocked \(event_filter\)/],
+    [rejected, {}, 409, /rejected \(signature_missing\)/],
+    [foreign, {}, 404, /^No such resource/],
+    [missing, {}, 404, /^No such resource/],
+    [id, { agent_id: missing }, 422, /no such agent/],
+    [id, { agent_id: inactive }, 409, /not active/],
+  ];
+  for (const [delivery, body, status, detail] of refusals) {
+    const answer = await redeliver(given, delivery, body);
+    assert.is(answer.status, status, answer.text);
+    assert.match(answer.text, new RegExp(detail.source.replace('^', '"')));
+  }
+  assert.equal(given.ofType('DeliveryRequeued'), []);
+  await given.close();
+});
+
+test.run();

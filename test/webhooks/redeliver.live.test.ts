@@ -1,0 +1,117 @@
+// limit: 180 s for this file (test/run.ts)
+import type { NatsConnection } from 'nats';
+import { pino } from 'pino';
+import * as assert from 'uvu/assert';
+import { consumerName } from '../../domain/runners/runner-credential.ts';
+import { ensureConsumer, STREAM } from '../../infra/nats/jetstream.ts';
+import { startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
+import { startPublicationRecorder } from '../../infra/reactors/record-publications.ts';
+import { startRelay } from '../../infra/reactors/relay.ts';
+import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+type Platform = Awaited<ReturnType<typeof createWebhookPlatform>>;
+type Shown = {
+  outcome: string;
+  reason: string | null;
+  status: string | null;
+  published_at: string | null;
+  acknowledged_at: string | null;
+  attempts: { event_id: string; outcome: string; count: number }[];
+  causation: { event_id: string; type: string }[];
+};
+
+const logger = pino({ level: 'silent' });
+
+const startReactors = async ({ log }: Platform, nats: NatsConnection): Promise<void> => {
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+  afterTest(relay.close);
+  afterTest(startPublicationRecorder({ log, relay, logger, intervalMs: 100 }).close);
+  afterTest(startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000 }).close);
+};
+
+const show = async ({ call }: Platform, id: string): Promise<Shown> => (await call('GET', `deliveries/${id}`)).json as Shown;
+
+const idsWith = async ({ call, hook }: Platform, status: string): Promise<string[]> => {
+  const { text } = await call('GET', `webhook-integrations/${hook}/deliveries?status=${status}`);
+  return (JSON.parse(text) as { id: string; status: string }[]).map((one) => {
+    assert.is(one.status, status);
+    return one.id;
+  });
+};
+
+test(
+  'a delivery is waiting, running, dead, and after a redelivery done; the runner gets each message once, with a new id',
+  withNatsServer(async (broker) => {
+    const given = await createWebhookPlatform();
+    const id = (await given.deliver('{"n":1}')).json.id as string;
+    const waiting = await show(given, id);
+    assert.equal([waiting.status, waiting.published_at, await idsWith(given, 'waiting')], ['waiting', null, [id]]);
+
+    const nats = await broker.connect();
+    await startReactors(given, nats);
+    await waitUntil(async () => (await show(given, id)).status === 'running');
+    const running = await show(given, id);
+    assert.match(running.published_at!, /^20.*Z$/);
+    assert.equal([await idsWith(given, 'running'), await idsWith(given, 'waiting')], [[id], []]);
+
+    await ensureConsumer(nats, given.tenant_id, given.agent);
+    const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(given.agent));
+    const next = async () => (await consumer.next({ expires: 10_000 }))!;
+    (await next()).term();
+    await waitUntil(async () => (await show(given, id)).status === 'dead');
+    const dead = await show(given, id);
+    assert.equal([dead.outcome, dead.reason, await idsWith(given, 'dead')], ['dead', 'terminated', [id]]);
+
+    const answer = await given.call('POST', `deliveries/${id}/redeliver`, {}, { 'idempotency-key': 'once' });
+    assert.is(answer.status, 202, answer.text);
+    assert.equal((await given.call('POST', `deliveries/${id}/redeliver`, {}, { 'idempotency-key': 'once' })).text, answer.text);
+    const message = await next();
+    const event = JSON.parse(message.string()) as Record<string, unknown>;
+    const [accepted] = given.accepted();
+    assert.equal([event.id, event.deliveryid, event.redeliveryof], [answer.json.message_id, id, accepted!.event_id]);
+    assert.equal([event.type, event.data, event.agent], ['annals.webhook.accepted', { n: 1 }, given.agent]);
+    message.ack();
+    assert.is(await consumer.next({ expires: 1_000 }), null);
+    await waitUntil(async () => (await show(given, id)).status === 'done');
+
+    const done = await show(given, id);
+    assert.equal([done.outcome, done.reason, await idsWith(given, 'done')], ['accepted', null, [id]]);
+    assert.ok(done.published_at! > dead.published_at! && done.published_at! <= done.acknowledged_at!);
+    const ids = [accepted!.event_id, answer.json.message_id];
+    assert.equal(
+      done.attempts.map(({ event_id, outcome, count }) => [event_id, outcome, count]),
+      [
+        [ids[0], 'terminated', 1],
+        [ids[1], 'acknowledged', 1],
+      ],
+    );
+    assert.equal(
+      done.causation.map(({ event_id, type }) => [event_id, type]),
+      [
+        [ids[0], 'WebhookAccepted'],
+        [ids[1], 'DeliveryRequeued'],
+      ],
+    );
+    await given.close();
+  }),
+);
+
+test(
+  'while deliveries arrive, the log gets far fewer records of publications than deliveries, and none while nothing is published',
+  withNatsServer(async (broker) => {
+    const given = await createWebhookPlatform();
+    await startReactors(given, await broker.connect());
+    for (let n = 0; n < 60; n++) await given.deliver('{}', { 'x-github-delivery': `d-${n}` });
+    const published = () => given.ofType('MessagesPublished').length;
+    await waitUntil(async () => (await idsWith(given, 'waiting')).length === 0);
+    const before = published();
+    assert.ok(before > 0 && before < 30, `${before} records`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.is(published(), before);
+    await given.close();
+  }),
+);
+
+test.run();
