@@ -3,6 +3,7 @@ import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
+import { storedUserAgent } from '../../domain/user-agent.ts';
 import { revisionsIn } from './etag.ts';
 import { pathParameters } from './json-schema.ts';
 import { isRead, type Operation } from './operation.ts';
@@ -16,8 +17,6 @@ export type AuthorizedRequest = {
   /** The last path parameter, usually the id of the resource; undefined if the path has none. */
   readonly id: string | undefined;
 };
-
-const MAX_USER_AGENT_LENGTH = 512;
 
 const anonymous = { kind: 'system', name: 'nobody' } as const;
 
@@ -49,7 +48,7 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
   tenant: tenant_id ?? PLATFORM,
   requestId: c.get('requestId'),
   ip: runtime.address(c),
-  userAgent: c.req.header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+  userAgent: storedUserAgent(c.req.header('user-agent')),
   ifMatch: null,
 });
 

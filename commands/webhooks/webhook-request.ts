@@ -1,3 +1,4 @@
+import { storedUserAgent } from '../../domain/user-agent.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import type { ProviderHeaders } from '../../domain/webhooks/provider.ts';
 import type { MatchedSecret, SignedRequest } from '../../domain/webhooks/signature.ts';
@@ -28,6 +29,4 @@ export type VerifiedRequest = AddressedRequest & {
   readonly matchedSecret: MatchedSecret | null;
 };
 
-const MAX_USER_AGENT_LENGTH = 512;
-
-export const userAgentOf = ({ header }: WebhookRequestHead): string | null => header('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
+export const userAgentOf = ({ header }: WebhookRequestHead): string | null => storedUserAgent(header('user-agent'));

@@ -3,6 +3,7 @@ import { type AccessRefusal, type AccessRefusalEvent, category } from '../../dom
 import { type Actor, type DomainEvent, PLATFORM } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import type { Refusal } from '../../domain/refusal.ts';
+import { storedUserAgent } from '../../domain/user-agent.ts';
 import { actorOf } from '../aggregates/request-context.ts';
 import { type BatchDeps, batchedWriter } from './batched-writer.ts';
 import { cappedCounter, type RefusalKind } from './capped-counter.ts';
@@ -12,7 +13,7 @@ type RefusedRequest = { readonly access: AccessRefusal; readonly origin: Origin 
 /** An event and the origin of the refused request. The origin is stored in the event's metadata. */
 type EventWithOrigin = AccessRefusalEvent & { readonly origin: Origin | null };
 
-const MAX_TEXT_LENGTH = 512;
+const MAX_PATH_LENGTH = 512;
 const TENANT_PATH = /^\/(?:tenant|v1\/tenants)\/(c[a-z0-9]{24})(?:\/agents\/(c[a-z0-9]{24}))?(?:\/|$)/;
 
 const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
@@ -39,9 +40,9 @@ export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Co
     record: (c: Context, principal: Principal, { code, extra }: Refusal): void => {
       const [, tenant = PLATFORM, agent_id = null] = TENANT_PATH.exec(c.req.path) ?? [];
       const permission = (extra.members?.permission as string | undefined) ?? null;
-      const access = { method: c.req.method, path: c.req.path.slice(0, MAX_TEXT_LENGTH), code, permission, agent_id };
+      const access = { method: c.req.method, path: c.req.path.slice(0, MAX_PATH_LENGTH), code, permission, agent_id };
       const actor = actorOf(principal);
-      const userAgent = c.req.header('user-agent')?.slice(0, MAX_TEXT_LENGTH) ?? null;
+      const userAgent = storedUserAgent(c.req.header('user-agent'));
       add(tenant, actor.id, { access, origin: { actor, ip: deps.address(c), userAgent } }, deps.now());
     },
     close,

@@ -3,13 +3,11 @@ import { join, resolve } from 'node:path';
 import { makeDirectory, replaceFile, syncDirectory, syncFile } from '../../durable-files.ts';
 import { openLog } from './log.ts';
 import { repair } from './repair.ts';
-import { wrongDirectory } from './wrong-directory.ts';
+import { assertStoreDirectory, printLine, wrongDirectory } from './store-directory.ts';
 
 /** The file in the store's directory that records its last backup. */
 export const BACKUP_RECORD = 'last-backup.json';
 export type BackupRecord = { readonly at: string; readonly to: string; readonly position: number };
-
-const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const isMissingFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
@@ -64,7 +62,7 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
  * @returns the exit code @throws Error of one line if a directory is not suitable
  */
 export const backupStore = async (dir: string, to: string): Promise<number> => {
-  if (!fs.existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
+  assertStoreDirectory(dir);
   if (fs.existsSync(to) && fs.readdirSync(to).length > 0) throw wrongDirectory(`${to} is not empty: back up into a new directory`);
   copyIndex(join(dir, 'index'), join(to, 'index'));
   const segments = fs

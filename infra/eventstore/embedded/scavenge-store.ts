@@ -1,16 +1,13 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFile } from '../../process-lock.ts';
 import { callRunningStore, SCAVENGE } from './admin-rpc.ts';
 import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
-import { wrongDirectory } from './wrong-directory.ts';
+import { assertStoreDirectory, printLine } from './store-directory.ts';
 
 /** The text that reports the result of scavenging. */
 export const describeScavenged = ({ events, bytes }: Scavenged): string =>
   `freed ${bytes} bytes: ${events} ${events === 1 ? 'event' : 'events'} removed`;
-
-const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const rethrow = (error: unknown): never => {
   throw error;
@@ -22,7 +19,7 @@ const rethrow = (error: unknown): never => {
  * @returns the exit code
  */
 export const scavengeStore = async (dir: string): Promise<number> => {
-  if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
+  assertStoreDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));
   if (!lock) {
     printLine(await callRunningStore(dir, SCAVENGE));

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readUpTo } from '../../durable-files.ts';
 import { lockFile } from '../../process-lock.ts';
@@ -17,9 +16,9 @@ import {
   wireRevision,
 } from './record.ts';
 import { recordsEnd, SEGMENT_HEADER_BYTES, type Segment } from './segment.ts';
+import { assertStoreDirectory, printLine } from './store-directory.ts';
 import { openIndex } from './stream-index.ts';
 import { keyOf } from './stream-key.ts';
-import { wrongDirectory } from './wrong-directory.ts';
 
 const WINDOW_BYTES = 4 << 20;
 
@@ -104,8 +103,6 @@ const verifyLog = (segments: Segment[], onEvent: (bytes: Buffer, at: number) => 
   return report;
 };
 
-const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
-
 /**
  * Creates the check of the index. It counts the events before the index's checkpoint that the index does not find at
  * their position in the log.
@@ -150,7 +147,7 @@ const reportLines = (dir: string, { events, damage, segments, index }: StoreRepo
  * @returns the exit code: 0 intact, 1 damaged @throws Error of one line if there is no store
  */
 export const verifyStore = async (dir: string, { json = false } = {}): Promise<number> => {
-  if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
+  assertStoreDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));
   const log = openLog(join(dir, 'log'));
   const index = lock ? indexCheck(dir) : undefined;

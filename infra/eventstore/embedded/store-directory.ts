@@ -1,0 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Creates the error for a directory that a command cannot work on: the operator has to name another one. The exit code is 2. */
+export const wrongDirectory = (message: string): Error => Object.assign(new Error(message), { exitCode: 2 });
+
+/** @throws Error of one line, with exit code 2, if the directory contains no event store */
+export const assertStoreDirectory = (dir: string): void => {
+  if (!existsSync(join(dir, 'log'))) throw wrongDirectory(`${dir} contains no event store`);
+};
+
+/** Prints a line of the result of a command on a store. */
+export const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
