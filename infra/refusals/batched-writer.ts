@@ -38,22 +38,29 @@ export const batchedWriter = <T, E extends DomainEvent>(
     return { id: randomUUID(), type, data, meta: { tenant, at, v: 1, ...meta(id, event) } };
   };
 
-  const write = async ({ id, tenant, counter }: PendingStream<T, E>, includeCurrentMinute: boolean): Promise<void> => {
-    const counts = counter.take(now(), includeCurrentMinute);
+  /** Records the pending refusals of one stream. `isLast`: no later attempt follows, so also those of the current minute. */
+  const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
+    const counts = counter.take(now(), isLast);
     if (counts.length === 0) return;
     const events = counts.map((entry) => eventOf(id, tenant, entry));
     try {
       await appendAtEnd(log, streamName(category, tenant, id), events);
     } catch (error) {
-      counter.putBack(counts);
       const fields = { error: (error as Error).message, [category]: id, count: counts.length };
-      logger.warn(fields, 'refusals could not be recorded; they stay in memory until the next attempt');
+      if (isLast) return logger.warn({ ...fields, lost: counts.length }, 'refusals could not be recorded and are lost: the process ends');
+      const lost = counter.putBack(counts);
+      logger.warn(
+        { ...fields, lost },
+        lost === 0
+          ? 'refusals could not be recorded; they stay in memory until the next attempt'
+          : 'refusals could not be recorded; the oldest stay in memory until the next attempt, the others are lost',
+      );
     }
   };
 
-  const flush = async (includeCurrentMinute: boolean): Promise<void> => {
+  const flush = async (isLast: boolean): Promise<void> => {
     for (const [key, stream] of [...streams]) {
-      await write(stream, includeCurrentMinute);
+      await write(stream, isLast);
       if (stream.counter.isIdle(now())) streams.delete(key);
     }
   };
@@ -76,7 +83,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
       stream.counter.add(refused, at);
       schedule();
     },
-    /** Records all pending refusals, including those of the current minute. */
+    /** Records all pending refusals, including those of the current minute. Those that cannot be recorded are lost, and logged as lost. */
     close: async (): Promise<void> => {
       await flushing;
       clearTimeout(timer);

@@ -74,9 +74,14 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       pending = [];
       return events;
     },
-    /** Puts back events that could not be recorded. To limit the memory, all but the oldest 1,000 are dropped. */
-    putBack: (events: readonly TimedEvent<E>[]): void => {
-      pending = [...events, ...pending].slice(0, MAX_PENDING);
+    /**
+     * Puts back events that could not be recorded. To limit the memory, all but the oldest 1,000 are dropped.
+     * @returns the number of dropped events
+     */
+    putBack: (events: readonly TimedEvent<E>[]): number => {
+      const all = [...events, ...pending];
+      pending = all.slice(0, MAX_PENDING);
+      return all.length - pending.length;
     },
     /**
      * Whether the counter can be discarded: no event or count is pending, and the minute of the last refusal is over.

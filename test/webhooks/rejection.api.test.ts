@@ -106,6 +106,24 @@ test('rejections that happen during an outage of the log are recorded afterwards
   assert.is(given.ofType('WebhookRejected').length, 1);
 });
 
+test('rejections that cannot be recorded when the process ends are logged as lost, and before that as kept', async () => {
+  const given = await createWebhookPlatform();
+  const lines: [number, string][] = [];
+  const warn = ({ lost }: { lost: number }, message: string) => void lines.push([lost, message]);
+  const writer = rejectionWriter({ log: given.log, logger: { warn } as never, now: () => new Date().toISOString() });
+  const { delivery_id: _, ...refused } = rejection('192.0.2.9');
+  const endOutage = given.log.outage();
+  writer.record({ id: given.hook, tenant_id: given.tenant_id } as never, refused, new Date().toISOString());
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  await writer.close();
+  endOutage();
+  assert.equal(lines, [
+    [0, 'refusals could not be recorded; they stay in memory until the next attempt'],
+    [1, 'refusals could not be recorded and are lost: the process ends'],
+  ]);
+  await given.close();
+});
+
 test('two processes can record rejections of the same integration at the same time', async () => {
   const given = await createWebhookPlatform();
   const other = rejectionWriter({ log: given.log, logger: { warn: () => {} }, now: () => new Date().toISOString() });
