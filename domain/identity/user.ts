@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import { cleanDisplayText } from '../fields.ts';
 import type { Principal } from '../principal.ts';
 import { Refusal } from '../refusal.ts';
 import { isUsageDue } from './usage.ts';
@@ -36,10 +37,17 @@ export const initial: User = {
   last_login_at: null,
 };
 
+export const MAX_NAME_LENGTH = 255;
+
+/** The name as every read shows it. Events of earlier versions can contain a name that was not cleaned. */
+const shownName = (name: string | null): string | null => (name === null ? null : cleanDisplayText(name, MAX_NAME_LENGTH));
+
 export const evolve = (user: User, event: Recorded<UserEvent>): User => {
   switch (event.type) {
-    case 'UserRegistered':
-      return { ...user, ...event.data, status: 'registered', id: event.id, created_at: event.at };
+    case 'UserRegistered': {
+      const { email, name } = event.data;
+      return { ...user, email, name: shownName(name), status: 'registered', id: event.id, created_at: event.at };
+    }
     case 'UserSeen':
       return { ...user, last_login_at: event.at };
     case 'UserSuspended':

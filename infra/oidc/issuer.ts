@@ -2,6 +2,7 @@ import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
 import type { Claims } from '../../commands/identity/sign-in.ts';
 import { cleanDisplayText, displayText } from '../../domain/fields.ts';
+import { MAX_NAME_LENGTH } from '../../domain/identity/user.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Config } from '../config.ts';
 
@@ -52,7 +53,6 @@ export type Issuer = ReturnType<typeof createIssuer>;
 
 /** How far the issuer's clock may be ahead of ours, in seconds. */
 export const MAX_CLOCK_SKEW_SECONDS = 30;
-const MAX_NAME_LENGTH = 255;
 const AddressText = displayText(3, 253);
 
 /** @throws Refusal unauthorized if the token was issued in the future. `now` is in milliseconds. */

@@ -66,7 +66,7 @@ type MembershipEvent = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleC
 /** Users and their memberships in tenants. */
 export const users = {
   name: 'users',
-  version: 2,
+  version: 3,
   categories: ['user', 'tenant'],
   tables: [table, memberships],
   on: {

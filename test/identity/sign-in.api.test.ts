@@ -127,6 +127,16 @@ signInTest(
   },
 );
 
+signInTest('a name in the log that was not cleaned is the same in every read', async (stage) => {
+  const { p, issuer } = stage;
+  await allowAccount(stage);
+  const { id } = await registerUser(p.systemContext(), SOMEBODY, 'a\u0000b');
+  const { user } = (await bearer(p, await issuer.sign())).body as { user: { id: string; name: string | null } };
+  await p.waitForProjections();
+  const rows = (await p.send('GET', '/api/v1/admin/users')).body as { id: string; name: string | null }[];
+  assert.equal([user.id, user.name, rows.find((row) => row.id === id)!.name], [id, 'a b', 'a b']);
+});
+
 signInTest('a user with one open tenant can sign in, no matter how many closed tenants they joined before', async (stage) => {
   const { p, issuer } = stage;
   const { id: user_id } = await registerUser(p.systemContext(), SOMEBODY);
