@@ -25,38 +25,71 @@ const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_00
 
 const ignoreRequest: LogRequest = () => {};
 
+type LineLimit = {
+  /** Counts a line. @returns whether it may be logged */
+  readonly mayLog: () => boolean;
+  /** Reports the number of the lines that were left out, and starts a new interval. */
+  readonly endInterval: () => void;
+};
+
 /**
  * Limits the lines of one kind, so that a flood of failing requests does not fill the log. At the end of an interval
  * with too many lines, `reportOmitted` gets the number of those that were left out.
  */
-const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): (() => boolean) => {
+const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): LineLimit => {
   let count = 0;
+  let timer: NodeJS.Timeout | undefined;
   const endInterval = (): void => {
+    clearTimeout(timer);
     if (count > MAX_LINES_PER_INTERVAL) reportOmitted(count - MAX_LINES_PER_INTERVAL);
     count = 0;
   };
-  return () => {
-    if (count === 0) setTimeout(endInterval, intervalMs).unref();
-    return ++count <= MAX_LINES_PER_INTERVAL;
+  return {
+    mayLog: () => {
+      if (count === 0) timer = setTimeout(endInterval, intervalMs).unref();
+      return ++count <= MAX_LINES_PER_INTERVAL;
+    },
+    endInterval,
   };
 };
 
+export type RequestLog = {
+  /** Returns the function that logs requests of one kind. */
+  readonly ofKind: (kind: RequestKind) => LogRequest;
+  /** Logs the numbers of the requests that were left out since the last interval. Call it before the process exits. */
+  readonly close: () => void;
+};
+
 /**
- * Creates the function that logs requests of one kind: reads at the level debug, mutations and failed requests at the
- * level info. Each kind has its own logger, so that the fields of the kind are rendered only once.
+ * Creates the log of requests: reads at the level debug, mutations and failed requests at the level info. Each kind has
+ * its own logger, so that the fields of the kind are rendered only once.
  */
-export const createRequestLog =
-  (logger: Logger, intervalMs = INTERVAL_MS) =>
-  (kind: RequestKind): LogRequest => {
+export const createRequestLog = (logger: Logger, intervalMs = INTERVAL_MS): RequestLog => {
+  const limits: LineLimit[] = [];
+
+  const limitedBy = (limit: LineLimit): LineLimit['mayLog'] => {
+    limits.push(limit);
+    return limit.mayLog;
+  };
+
+  const ofKind = (kind: RequestKind): LogRequest => {
     const hasFailed = kind.status >= 400;
     const level = READ_METHODS.has(kind.method) && !hasFailed ? 'debug' : 'info';
     if (!logger.isLevelEnabled(level)) return ignoreRequest;
-    const ofKind = logger.child(kind);
-    const reportOmitted = (omitted: number): void => ofKind.info({ omitted }, 'more requests of this kind were not logged');
-    const mayLog = hasFailed ? lineLimit(intervalMs, reportOmitted) : () => true;
+    const kindLogger = logger.child(kind);
+    const reportOmitted = (omitted: number): void => kindLogger.info({ omitted }, 'more requests of this kind were not logged');
+    const mayLog = hasFailed ? limitedBy(lineLimit(intervalMs, reportOmitted)) : () => true;
     return (requestId, principal, milliseconds) => {
       if (!mayLog()) return;
       const fields = { request_id: requestId, ms: rounded(milliseconds), actor: actorOf(principal), key_id: keyOf(principal) };
-      ofKind[level](fields, 'request');
+      kindLogger[level](fields, 'request');
     };
   };
+
+  return {
+    ofKind,
+    close: () => {
+      for (const { endInterval } of limits) endInterval();
+    },
+  };
+};

@@ -34,14 +34,17 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     name: 'annals_runner_credentials_issued_total',
     help: 'NATS credentials that were issued to runners; each is valid for at most an hour',
   })({});
+  const requestLog = createRequestLog(createRequestLogger(config, 'serve'));
   const onRefused: OnRefused = ({ name }) => refusals({ policy: name }).add();
   return {
     text: metrics.text,
     onAppend: measureAppends(metrics),
-    ...createRequestObserver(registry, createRequestLog(createRequestLogger(config, 'serve'))),
+    ...createRequestObserver(registry, requestLog.ofKind),
     onRateLimited: onRefused,
     onCredentialIssued: (): void => credentials.add(),
     countWebhook: countWebhooks(metrics),
+    /** Ends the log of requests. */
+    close: requestLog.close,
     addServices: async (checks: DependencyChecks): Promise<void> => {
       addDependencyMetrics(metrics, checks);
       const { kid } = await loadMasterKey(config.masterKeyFile, false);

@@ -186,6 +186,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     port: server.port,
     close: async () => {
       await server.close();
+      metrics.close();
       await ports.close();
       await close();
       await connections.close();

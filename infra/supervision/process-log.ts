@@ -1,22 +1,33 @@
 import { closeSync, copyFileSync, existsSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
+/** How many earlier logs of a process are kept: `<file>.1`, the latest, to `<file>.4`. */
+const KEPT_LOGS = 4;
 const MAX_REASON_LENGTH = 300;
 
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-/** If a log is larger than 10 MiB, renames it to `<file>.1`, which replaces the previous `<file>.1`. */
+/** Renames `<file>.1` to `<file>.2`, and so on, so that `<file>.1` does not exist any more. The oldest is replaced. */
+const shiftKeptLogs = (file: string): void => {
+  for (let number = KEPT_LOGS - 1; number >= 1; number--)
+    if (existsSync(`${file}.${number}`)) renameSync(`${file}.${number}`, `${file}.${number + 1}`);
+};
+
+/** If a log is larger than 10 MiB, renames it to `<file>.1`. The four latest of the earlier logs are kept. */
 export const rotateLog = (file: string): void => {
-  if (sizeOf(file) > MAX_LOG_BYTES) renameSync(file, `${file}.1`);
+  if (sizeOf(file) <= MAX_LOG_BYTES) return;
+  shiftKeptLogs(file);
+  renameSync(file, `${file}.1`);
 };
 
 /**
- * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`. The process
+ * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`, as in `rotateLog`. The process
  * has opened the log for appending, so its next line is at the start of the empty file. If the disk has no space for
  * the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;
+  shiftKeptLogs(file);
   try {
     copyFileSync(file, `${file}.1`);
   } catch {

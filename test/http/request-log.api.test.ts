@@ -14,11 +14,11 @@ type Line = Readonly<Record<string, unknown>>;
 const INTERVAL_MS = 200;
 const [INFO, DEBUG] = [30, 20];
 
-const startPlatform = async (level: 'debug' | 'info') => {
+const startPlatform = async (level: 'debug' | 'info', intervalMs = INTERVAL_MS) => {
   const lines: string[] = [];
-  const log = createRequestLog(pino({ level }, { write: (line: string) => void lines.push(line) }), INTERVAL_MS);
+  const log = createRequestLog(pino({ level }, { write: (line: string) => void lines.push(line) }), intervalMs);
   const registry = new Registry();
-  const observer = createRequestObserver(registry, log);
+  const observer = createRequestObserver(registry, log.ofKind);
   const platform = await createTestPlatform({ onResponse: observer.onResponse });
   afterTest(platform.close);
   /** The lines since the last call, without the fields that differ in every run. */
@@ -27,7 +27,7 @@ const startPlatform = async (level: 'debug' | 'info') => {
       const { time: _, pid: __, hostname: ___, ms, ...fields } = JSON.parse(line) as Line;
       return { ...fields, ...('request_id' in fields ? { timed: typeof ms === 'number' && ms > 0 } : {}) };
     });
-  return { platform, takeLines, registry, observer };
+  return { platform, takeLines, registry, observer, closeLog: log.close };
 };
 
 const withRequestId = (request_id: string) => ({ headers: { 'x-request-id': request_id } });
@@ -84,6 +84,18 @@ test('a flood of failing requests is logged in part, followed by the number of t
   assert.equal(
     takeLines().map(({ msg }) => msg),
     ['request'],
+  );
+});
+
+test('the number of the lines that were left out is logged when the log is closed, once', async () => {
+  const { platform, takeLines, closeLog } = await startPlatform('info', 60_000);
+  for (let sent = 0; sent < MAX_LINES_PER_INTERVAL + 3; sent++) await platform.send('GET', '/me', { key: 'wrong' });
+  takeLines();
+  closeLog();
+  closeLog();
+  assert.equal(
+    takeLines().map(({ omitted }) => omitted),
+    [3],
   );
 });
 

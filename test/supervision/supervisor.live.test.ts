@@ -1,9 +1,9 @@
 // limit: 60
-import { openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { truncateLog } from '../../infra/supervision/process-log.ts';
+import { rotateLog, truncateLog } from '../../infra/supervision/process-log.ts';
 import { createStreamRecovery } from '../../infra/supervision/stream-recovery.ts';
 import { supervise } from '../../infra/supervision/supervisor.ts';
 import { eventually } from '../fixtures/child-process.ts';
@@ -23,6 +23,16 @@ test('a log above 10 MiB is copied to a second file and truncated while its proc
   assert.equal([statSync(file).size, statSync(`${file}.1`).size], [0, 10 * MIB + 1]);
   write('c', 3);
   assert.is(readFileSync(file, 'utf8'), 'ccc');
+});
+
+test('the four latest of the earlier logs of a process are kept', () => {
+  const file = join(createTempDirectory().dir, 'process.log');
+  for (const [index, limit] of [truncateLog, rotateLog, truncateLog, rotateLog, truncateLog, truncateLog].entries()) {
+    writeFileSync(file, `${index}${'a'.repeat(10 * MIB)}`);
+    limit(file);
+  }
+  const kept = [1, 2, 3, 4, 5].map((number) => existsSync(`${file}.${number}`) && readFileSync(`${file}.${number}`, 'latin1')[0]);
+  assert.equal(kept, ['5', '4', '3', '2', false]);
 });
 
 /** Supervises a shell script that counts as up when it prints "up". */
