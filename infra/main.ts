@@ -104,11 +104,12 @@ const main = defineCommand({
         limit: { type: 'string', description: 'Print at most this many events' },
         reverse: { type: 'boolean', description: 'Print the newest events first' },
         follow: { type: 'boolean', description: 'Continue with new events until Ctrl-C' },
+        pretty: { type: 'boolean', description: 'Print each event indented on several lines' },
       },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
         const { replay } = await import('./cli/print-events.ts');
-        const options = { ...args, reverse: args.reverse === true, follow: args.follow === true };
+        const options = { ...args, reverse: args.reverse === true, follow: args.follow === true, pretty: args.pretty === true };
         await runOnPlatform((config) => replay(config, options));
       },
     }),

@@ -18,6 +18,8 @@ export type ReplayOptions = {
   readonly limit?: string | undefined;
   readonly reverse: boolean;
   readonly follow: boolean;
+  /** Whether each event is printed on several lines, indented, for people. */
+  readonly pretty: boolean;
 };
 
 type Bound = { readonly position: Position } | { readonly time: string } | null;
@@ -41,12 +43,16 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
   return 'position' in bound ? comparePositions(event.position, bound.position) > 0 : event.at > bound.time;
 };
 
-/** An event as one line of JSON. Secrets stay encrypted. Binary data, such as a delivery's body, is base64. */
-export const lineOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): string => {
+const INDENT = 2;
+
+/**
+ * An event as JSON: one line or, with `isPretty`, several. Secrets stay encrypted. Binary data, such as a delivery's body,
+ * is base64.
+ */
+export const eventText = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded, isPretty = false): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
-  return escapeControls(
-    JSON.stringify({ id: event_id, stream, revision, position: tokenOf(position), type, at, ...content, metadata: meta }),
-  );
+  const shown = { id: event_id, stream, revision, position: tokenOf(position), type, at, ...content, metadata: meta };
+  return escapeControls(JSON.stringify(shown, null, isPretty ? INDENT : 0));
 };
 
 const matchesTenant = (event: Recorded, tenant: string | undefined): boolean =>
@@ -60,17 +66,18 @@ type Selection = {
   readonly limit: number;
   readonly reverse: boolean;
   readonly follow: boolean;
+  readonly pretty: boolean;
 };
 
 /** Checks the options. @throws a usage error */
-const selectionOf = ({ stream, tenant, from, to, type, limit, reverse, follow }: ReplayOptions): Selection => {
+const selectionOf = ({ stream, tenant, from, to, type, limit, reverse, follow, pretty }: ReplayOptions): Selection => {
   if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
   if (limit !== undefined && !/^[1-9]\d{0,14}$/.test(limit)) throw usageError('--limit must be a number from 1 on');
   if (follow && (reverse || to !== undefined)) throw usageError('--follow cannot be combined with --reverse or --to');
   const [start, end] = [boundOf('from', from), boundOf('to', to)];
   const matches = (event: Recorded): boolean =>
     !isBefore(event, start) && !isAfter(event, end) && matchesTenant(event, tenant) && (type === undefined || event.type === type);
-  return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow };
+  return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow, pretty };
 };
 
 /** The events of a stream, or of the whole log. @throws Error of one line if the stream has none */
@@ -87,9 +94,10 @@ const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean =>
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
 };
 
-/** Writes a line. @returns a promise if the reader has to catch up */
-const writeLine = (event: Recorded): void | Promise<void> => {
-  if (!process.stdout.write(`${lineOf(event)}\n`)) return new Promise((resolve) => process.stdout.once('drain', () => resolve()));
+/** Writes an event. @returns a promise if the reader has to catch up */
+const writeEvent = (event: Recorded, isPretty: boolean): void | Promise<void> => {
+  if (!process.stdout.write(`${eventText(event, isPretty)}\n`))
+    return new Promise((resolve) => process.stdout.once('drain', () => resolve()));
 };
 
 const printStored = async (log: Log, selection: Selection): Promise<void> => {
@@ -97,19 +105,19 @@ const printStored = async (log: Log, selection: Selection): Promise<void> => {
   for await (const event of eventsOf(log, selection)) {
     if (count === selection.limit || isPast(event, selection)) return;
     if (!selection.matches(event)) continue;
-    await writeLine(event);
+    await writeEvent(event, selection.pretty);
     if (++count === selection.limit) return;
   }
 };
 
 /** Prints the stored events, then every new one, until the limit is reached. @throws the error that ended the subscription */
-const printAndFollow = async (log: Log, { stream, matches, limit }: Selection): Promise<void> => {
+const printAndFollow = async (log: Log, { stream, matches, limit, pretty }: Selection): Promise<void> => {
   let count = 0;
   const enough = Promise.withResolvers<null>();
   const subscription = log.follow({
     event: async (event) => {
       if (count >= limit || (stream !== undefined && event.stream !== stream) || !matches(event)) return;
-      await writeLine(event);
+      await writeEvent(event, pretty);
       if (++count === limit) enough.resolve(null);
     },
   });
@@ -118,7 +126,7 @@ const printAndFollow = async (log: Log, { stream, matches, limit }: Selection): 
   if (error) throw error;
 };
 
-/** Prints events as JSON lines. It reads no faster than the output is consumed. @returns the exit code */
+/** Prints events as JSON, by default one per line. It reads no faster than the output is consumed. @returns the exit code */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);

@@ -111,7 +111,7 @@ test('annals doctor reports the age of the last backup, a service of another pla
     for (const part of ['worker', 'projections']) match(of(part).message, 'not looked at, because Postgres does not work');
   }));
 
-test('annals replay selects events by type, number and order, follows new ones, and refuses an unknown stream', () =>
+test('annals replay selects events by type, number and order, follows new ones, indents them with --pretty, and refuses an unknown stream', () =>
   withPlatform(async (platform) => {
     const types = async (...words: string[]): Promise<string[]> => {
       const [code, output] = await runCommand(platform, ['replay', ...words]);
@@ -130,6 +130,10 @@ test('annals replay selects events by type, number and order, follows new ones, 
     const [tenant] = JSON.parse((await platform.call('GET', '/admin/tenants')).text) as { id: string }[];
     await platform.call('POST', `/tenant/${tenant!.id}/agents`, { name: 'A', slug: 'a' });
     equal(await following, ['AgentCreated']);
+    const [, line] = await runCommand(platform, ['replay', 'platform-platform.first']);
+    const [, pretty] = await runCommand(platform, ['replay', 'platform-platform.first', '--pretty']);
+    equal(JSON.parse(pretty), JSON.parse(line));
+    match(pretty, /^\{\n {2}"id": "/);
     const [code, message] = await runCommand(platform, ['replay', 'nosuchstream']);
     is(code, 1);
     is(message, 'annals: the stream "nosuchstream" does not exist\n');

@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { lineOf } from '../../infra/cli/print-events.ts';
+import { eventText } from '../../infra/cli/print-events.ts';
 import { recorded } from '../fixtures/given.ts';
 
 /** Texts that could forge a log line, control a terminal, or break JSON. */
@@ -149,7 +149,7 @@ test('request lines, whose writing is delayed, are written in order with the oth
 test('annals replay prints an event as one line of JSON that contains no terminal controls and parses to the same event', () => {
   for (const text of HOSTILE_TEXTS) {
     const [event] = recorded('agent', [{ type: 'AgentUpdated', data: { name: text } } as never]);
-    const line = lineOf(event!);
+    const line = eventText(event!);
     assert.not.match(line, TERMINAL_CONTROLS);
     assert.not.ok(line.includes('\n'));
     assert.is((JSON.parse(line) as { data: { name: string } }).data.name, text);
