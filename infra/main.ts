@@ -2,7 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
-import { countOf, isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
+import { isWebUrl, JSON_OPTION, rejectUnknownArguments, runnerLimits, usageError } from './cli/arguments.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { deliveriesCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
@@ -61,12 +61,19 @@ const main = defineCommand({
           required: true,
         },
         concurrency: { type: 'string', description: 'How many commands may run at the same time', default: '1' },
+        timeout: {
+          type: 'string',
+          description: 'End a run of the command after this many seconds; it counts as failed (default: no limit)',
+        },
+        once: { type: 'boolean', description: 'End after one run of the command, like --max 1' },
+        max: { type: 'string', description: 'End after this many runs of the command, with exit code 1 if one of them has failed' },
       },
       setup: rejectUnknownArguments,
-      run: async ({ args: { agent, exec, concurrency } }) => {
+      run: async ({ args }) => {
+        const limits = runnerLimits(args);
         const { annalsUrl, annalsKey, annalsData } = await readConfig('annalsUrl', 'annalsKey');
         const dir = join(annalsData, 'runner');
-        const options = { url: annalsUrl!, key: annalsKey!, agent, exec, dir, concurrency: countOf(concurrency) };
+        const options = { url: annalsUrl!, key: annalsKey!, agent: args.agent, exec: args.exec, dir, ...limits };
         becomeLean({ command: 'runner', options });
       },
     }),

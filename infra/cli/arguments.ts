@@ -43,10 +43,24 @@ export const portOf = (value: string): number => {
   return Number(value);
 };
 
-/** Parses the value of --concurrency. @throws a usage error if the text is not a number from 1 to 999 */
-export const countOf = (value: string): number => {
-  if (!/^[1-9]\d{0,2}$/.test(value)) throw usageError('--concurrency must be a number from 1 to 999');
+/** Parses the value of an option. @throws a usage error if the text is not an integer from 1 to `max` */
+const countOf = (option: string, value: string, max: number): number => {
+  if (!/^[1-9]\d{0,15}$/.test(value) || Number(value) > max) throw usageError(`--${option} must be a number from 1 to ${max}`);
   return Number(value);
+};
+
+const [MAX_CONCURRENCY, MAX_RUNS, MAX_TIMEOUT_SECONDS] = [999, 1_000_000_000, 86_400];
+
+type RunnerArguments = { concurrency: string; timeout?: string | undefined; once?: boolean | undefined; max?: string | undefined };
+
+/** Parses the options of `annals runner` that limit its runs of the command. @throws a usage error */
+export const runnerLimits = ({ concurrency, timeout, once, max }: RunnerArguments) => {
+  if (once && max !== undefined) throw usageError('--once cannot be combined with --max');
+  return {
+    concurrency: countOf('concurrency', concurrency, MAX_CONCURRENCY),
+    max: once ? 1 : max === undefined ? undefined : countOf('max', max, MAX_RUNS),
+    timeoutMs: timeout === undefined ? undefined : 1_000 * countOf('timeout', timeout, MAX_TIMEOUT_SECONDS),
+  };
 };
 
 /** Whether a text is an http or https URL. */

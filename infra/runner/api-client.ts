@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
+import { isTransient, type OutageReport } from './outage-report.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
-/** Only every tenth failure in a row is reported, because retries follow each other quickly. */
-const FAILURES_PER_REPORT = 10;
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
 const Me = z.object({ agent: AgentName.nullish(), tenants: z.array(z.object({ id: z.string() })) });
@@ -33,13 +32,13 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 };
 
 /**
- * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. Its methods throw a
- * Refusal. Only after the code `unavailable` can a retry succeed.
+ * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports when
+ * the service is lost and regained. The methods throw a Refusal. Only after the code `unavailable` can a retry succeed.
  */
-export const apiClient = ({ url, key }: { url: string; key: string }) => {
+export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');
 
-  const request = async (method: string, path: string): Promise<Response> => {
+  const send = async (method: string, path: string): Promise<Response> => {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(base + path, {
       method,
@@ -52,6 +51,7 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
     if (!response.ok) throw await refusalOf(response);
     return response;
   };
+  const request = (method: string, path: string): Promise<Response> => outage.watch(() => send(method, path));
 
   const json = async <T>(schema: z.ZodType<T>, method: string, path: string): Promise<T> => {
     const { data } = schema.safeParse(await (await request(method, path)).json().catch(() => null));
@@ -99,20 +99,16 @@ export const apiClient = ({ url, key }: { url: string; key: string }) => {
   };
 };
 
-const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
-
 /**
- * Retries work with growing delays while the service is unavailable.
+ * Retries work with growing delays while a service is unavailable.
  * @throws any other error at once, and every error after `signal` has been aborted
  */
-export const retryTransient = async <T>(work: () => Promise<T>, report: (line: string) => void, signal: AbortSignal): Promise<T> => {
-  const backoff = createBackoff(RETRY_DELAY);
-  for (let failures = 0; ; failures++) {
+export const retryTransient = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+  for (const backoff = createBackoff(RETRY_DELAY); ; ) {
     try {
       return await work();
     } catch (error) {
       if (!isTransient(error) || signal.aborted) throw error;
-      if (failures % FAILURES_PER_REPORT === 0) report(`${(error as Error).message}; trying again`);
       await backoff.wait(signal);
     }
   }

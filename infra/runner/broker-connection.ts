@@ -2,6 +2,7 @@ import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboxOf, RENEW_AFTER_SHARE } from '../../domain/runners/runner-credential.ts';
 import type { Credential } from './api-client.ts';
+import type { OutageReport } from './outage-report.ts';
 
 export const RENEWAL_RETRY_DELAY_MS = 5_000;
 
@@ -14,6 +15,8 @@ export type BrokerConnection = {
   readonly credential: Credential;
   renewAt: number;
   interrupted: PromiseWithResolvers<null>;
+  /** Whether a newer connection has replaced this one. Its end is no outage then. */
+  isReplaced: boolean;
 };
 
 const connectWith = (credential: Credential): Promise<NatsConnection> =>
@@ -30,20 +33,23 @@ const connectWith = (credential: Credential): Promise<NatsConnection> =>
 
 const renewTime = ({ expires_at }: Credential): number => Date.now() + RENEW_AFTER_SHARE * (Date.parse(expires_at) - Date.now());
 
-const watchReconnects = async (connection: BrokerConnection): Promise<void> => {
+const watchReconnects = async (connection: BrokerConnection, outage: OutageReport): Promise<void> => {
   for await (const { type } of connection.nats.status()) {
+    if (type === Events.Disconnect && !connection.isReplaced && !connection.nats.isClosed())
+      outage.lost('the connection to the broker is lost');
     if (type !== Events.Reconnect) continue;
+    if (!connection.isReplaced) outage.regained();
     connection.interrupted.resolve(null);
     connection.interrupted = Promise.withResolvers();
   }
 };
 
-const openConnection = async (credential: Credential): Promise<BrokerConnection> => {
+const openConnection = async (credential: Credential, outage: OutageReport): Promise<BrokerConnection> => {
   const nats = await connectWith(credential).catch((error: Error) => {
     throw new Refusal('unavailable', `the broker at ${credential.url} does not accept the connection: ${error.message}`);
   });
-  const connection = { nats, credential, renewAt: renewTime(credential), interrupted: Promise.withResolvers<null>() };
-  void watchReconnects(connection);
+  const connection = { nats, credential, renewAt: renewTime(credential), interrupted: Promise.withResolvers<null>(), isReplaced: false };
+  void watchReconnects(connection, outage);
   void nats.closed().then(() => connection.interrupted.resolve(null));
   return connection;
 };
@@ -60,6 +66,8 @@ export type CredentialSource = {
   /** Retries work that fails for a temporary reason. Any other error is thrown and stops the runner. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
+  /** Reports when the broker is lost and regained. */
+  readonly outage: OutageReport;
   /** After a renewal, the old connection stays open for this long, so that its requests can be answered. */
   readonly lingerMs: number;
 };
@@ -68,14 +76,18 @@ export type CredentialSource = {
  * Keeps a connection to the broker open. Before its credentials expire, it opens a new connection with new ones.
  * Setting `renewAt` of a connection to an earlier time renews its credentials sooner.
  */
-export const keepConnected = ({ issue, retry, onRenewed, lingerMs }: CredentialSource): RenewingConnection => {
+export const keepConnected = ({ issue, retry, onRenewed, outage, lingerMs }: CredentialSource): RenewingConnection => {
   let current: BrokerConnection | null = null;
   let renewing: Promise<BrokerConnection> | null = null;
   let isClosed = false;
 
   const renew = async (): Promise<BrokerConnection> => {
     const old = current;
-    const renewed = await retry(async () => openConnection(await issue()));
+    const renewed = await retry(async () => {
+      const credential = await issue();
+      return outage.watch(() => openConnection(credential, outage));
+    });
+    if (old) old.isReplaced = true;
     current = renewed;
     onRenewed();
     if (old) setTimeout(() => void old.nats.close(), lingerMs).unref();

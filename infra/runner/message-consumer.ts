@@ -15,12 +15,12 @@ const RETRY_DELAY_MS = 500;
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
 /** Pulls the messages of one agent from the broker and acknowledges them. */
-export const messageConsumer = (issue: CredentialSource['issue'], retry: CredentialSource['retry']) => {
+export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry' | 'outage'>) => {
   let misses = 0;
   const resetMisses = (): void => {
     misses = 0;
   };
-  const connection = keepConnected({ issue, retry, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
+  const connection = keepConnected({ ...source, onRenewed: resetMisses, lingerMs: 2 * PULL_TIMEOUT_MS });
 
   /**
    * Handles a pull without a valid answer. After two such pulls in a row, the server may have lost the consumer or the

@@ -8,11 +8,15 @@ export type CommandRun = {
   /** Called every `progressMs` milliseconds while the command runs. */
   readonly onProgress: () => void;
   readonly progressMs: number;
+  /** After this many milliseconds, the command gets SIGTERM, and five seconds later SIGKILL. No limit by default. */
+  readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
   readonly kill: AbortSignal;
   /** When this signal is aborted, the command and the processes that it has started get SIGKILL. */
   readonly force: AbortSignal;
 };
+
+const KILL_DELAY_MS = 5_000;
 
 /**
  * A shell script that starts a watcher and then the command, in one process group. The watcher reads from a pipe to the
@@ -22,11 +26,30 @@ export type CommandRun = {
 const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
 exec /bin/sh -c "$1" 3<&-`;
 
+/** Ends a command after `timeoutMs`. `end` stops that, and returns whether the time was over. */
+const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () => void) => {
+  let isOver = false;
+  let killing: NodeJS.Timeout | undefined;
+  const timer = setTimeout(() => {
+    isOver = true;
+    terminate();
+    killing = setTimeout(forceEnd, KILL_DELAY_MS);
+  }, timeoutMs);
+  return {
+    end: (): boolean => {
+      for (const each of [timer, killing]) clearTimeout(each);
+      // The shell may have ended before a process that it has started, and that ignores SIGTERM.
+      if (isOver) forceEnd();
+      return isOver;
+    },
+  };
+};
+
 /**
  * Runs a shell command with bytes on its standard input.
  * @returns its exit code, or a description of what ended it
  */
-export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, force }: CommandRun): Promise<number | string> =>
+export const runCommand = ({ exec, input, env, onProgress, progressMs, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
     // Run the command in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
@@ -45,8 +68,10 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, kill, for
       }
     };
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
-    const finish = (how: number | string): void => {
+    const limit = timeoutMs === undefined ? null : startTimeLimit(timeoutMs, terminate, forceEnd);
+    const finish = (ended: number | string): void => {
       clearInterval(progress);
+      const how = limit?.end() ? `a timeout after ${timeoutMs! / 1_000} s` : ended;
       watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);
       force.removeEventListener('abort', forceEnd);

@@ -6,6 +6,7 @@ import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { retryDelay } from '../backoff.ts';
 import { apiClient, retryTransient } from './api-client.ts';
 import { type MessageConsumer, messageConsumer } from './message-consumer.ts';
+import { createOutageReport } from './outage-report.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
 import { type CommandRun, runCommand } from './run-command.ts';
 
@@ -23,6 +24,10 @@ export type RunnerOptions = {
    */
   signal?: AbortSignal;
   concurrency?: number;
+  /** The runner ends after this many runs of the command. By default, it runs until it is stopped. */
+  max?: number | undefined;
+  /** A run of the command is ended after this many milliseconds, and counts as failed. */
+  timeoutMs?: number | undefined;
   /** The directory for the files of processed ids. There is one file per agent. */
   dir?: string;
   /** While a command runs, the runner reports progress to the broker at this interval, in milliseconds. */
@@ -89,6 +94,7 @@ type Worker = {
   slug: string;
   signals: CommandSignals;
   progressMs: number;
+  timeoutMs: number | undefined;
 };
 
 /** The environment variables that a command gets for a message. */
@@ -101,7 +107,7 @@ const variablesFor = (slug: string, message: Msg, { id, subject, providerid, del
 });
 
 const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<number | string> => {
-  const { messages, body, exec, slug, signals, progressMs } = worker;
+  const { messages, body, exec, slug, signals, progressMs, timeoutMs } = worker;
   try {
     return await runCommand({
       exec,
@@ -109,6 +115,7 @@ const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<
       env: variablesFor(slug, message, event),
       onProgress: () => messages.reportProgress(message),
       progressMs,
+      timeoutMs,
       ...signals,
     });
   } catch (error) {
@@ -116,28 +123,43 @@ const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<
   }
 };
 
+type Run = 'none' | 'succeeded' | 'failed';
+
+/** Sends the broker the result of a message. If that fails, the broker delivers the message again. */
+const settle = (messages: MessageConsumer, message: Msg, acknowledgement: string): Promise<void> =>
+  messages
+    .settle(message, acknowledgement)
+    .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
+
 /**
  * Processes one message and sends the broker the result. If the event has been processed before, the message is only
  * acknowledged. If the command fails, the broker delivers the message again. A message that is not a valid CloudEvent
  * is dropped.
+ * @returns whether the command has run, and how
  */
-const handle = async (worker: Worker, message: Msg): Promise<void> => {
+const handle = async (worker: Worker, message: Msg): Promise<Run> => {
   const { messages, processed } = worker;
   const event = parseEvent(message);
   if (!event) {
     report('a message is not a CloudEvent of a version that this runner supports; it is dropped');
-    return messages.settle(message, '+TERM');
+    await settle(messages, message, '+TERM');
+    return 'none';
   }
-  if (processed.has(event.id)) return messages.settle(message, '+ACK');
+  if (processed.has(event.id)) {
+    await settle(messages, message, '+ACK');
+    return 'none';
+  }
   const outcome = await runFor(worker, message, event);
   if (outcome === 0) {
     processed.add(event.id);
-    return messages.settle(message, '+ACK');
+    await settle(messages, message, '+ACK');
+    return 'succeeded';
   }
   const attempts = attemptsOf(message);
   const delayMs = retryDelay(REDELIVERY_DELAY, attempts);
   report(`the command ended with ${outcome} for ${event.id}, attempt ${attempts}; it is tried again in ${delayMs / 1_000} s`);
-  return messages.settle(message, negativeAck(delayMs));
+  await settle(messages, message, negativeAck(delayMs));
+  return 'failed';
 };
 
 /**
@@ -156,15 +178,18 @@ const noSignals = (): CommandSignals => ({ kill: new AbortController().signal, f
 const aborted = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
 
-/** Handles messages one after another until `stop` is aborted. */
-const handleMessages = async (worker: Worker, stop: AbortSignal): Promise<void> => {
+/** The runs of the command that may still begin, and whether one has failed. All workers of a runner share it. */
+type Budget = { left: number; hasFailed: boolean };
+
+/** Handles messages one after another until `stop` is aborted or no further run may begin. */
+const handleMessages = async (worker: Worker, budget: Budget, stop: AbortSignal): Promise<void> => {
   const stopped = aborted(stop);
-  while (!stop.aborted) {
+  while (!stop.aborted && budget.left > 0) {
+    budget.left--;
     const message = await Promise.race([worker.messages.pull(), stopped]);
-    if (!message) continue;
-    await handle(worker, message).catch((error: Error) =>
-      report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`),
-    );
+    const run = message ? await handle(worker, message) : 'none';
+    if (run === 'none') budget.left++;
+    if (run === 'failed') budget.hasFailed = true;
   }
 };
 
@@ -172,34 +197,37 @@ const handleMessages = async (worker: Worker, stop: AbortSignal): Promise<void> 
  * Runs a command for each delivery to an agent, again and again until the command exits with code 0. It writes the
  * event's id to the disk before it acknowledges the message. So the command does not run again if the broker delivers
  * the message again.
- * @returns the exit code
+ * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
  * @throws Refusal with a message of one line, if the runner cannot start
  */
 export const runner = async (options: RunnerOptions): Promise<number> => {
-  const { url, key, signal, concurrency = 1, dir = join('.annals', 'runner'), progressMs = ACK_WAIT_MS / 2 } = options;
+  const { url, key, signal, exec, concurrency = 1, max = Number.POSITIVE_INFINITY, timeoutMs } = options;
+  const { dir = join('.annals', 'runner'), progressMs = ACK_WAIT_MS / 2 } = options;
   const { stop, ...signals } = signal ? { stop: signal, ...noSignals() } : processSignals();
-  const api = apiClient({ url, key });
-  const agent = await retryTransient(() => api.find(options.agent), report, stop).catch((error: unknown) => {
+  const api = apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') });
+  const agent = await retryTransient(() => api.find(options.agent), stop).catch((error: unknown) => {
     if (stop.aborted) return null;
     throw error;
   });
   if (!agent) return 0;
   const failed = new AbortController();
   const ending = AbortSignal.any([stop, failed.signal]);
-  const messages = messageConsumer(
-    () => api.credential(agent),
-    (work) => retryTransient(work, report, ending),
-  );
+  const messages = messageConsumer({
+    issue: () => api.credential(agent),
+    retry: (work) => retryTransient(work, ending),
+    outage: createOutageReport(report, 'connected to the broker again'),
+  });
   const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
-  const worker: Worker = { messages, processed, body: api.body, exec: options.exec, slug: agent.slug, signals, progressMs };
+  const worker: Worker = { messages, processed, body: api.body, exec, slug: agent.slug, signals, progressMs, timeoutMs };
+  const budget: Budget = { left: max, hasFailed: false };
   report(`waiting for deliveries to ${agent.slug}`);
   try {
-    await Promise.all(Array.from({ length: concurrency }, () => handleMessages(worker, ending)));
+    await Promise.all(Array.from({ length: concurrency }, () => handleMessages(worker, budget, ending)));
   } catch (error) {
     if (!stop.aborted) throw error;
   } finally {
     failed.abort();
     await messages.close();
   }
-  return 0;
+  return budget.left === 0 && budget.hasFailed ? 1 : 0;
 };

@@ -39,7 +39,7 @@ const issueCredential = async (
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   // Retry: while the NATS server applies an update of the account, it does not answer.
   const make = () => brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent, credential: id, expires_at });
-  const user = await retryTransient(make, () => {}, AbortSignal.timeout(10_000));
+  const user = await retryTransient(make, AbortSignal.timeout(10_000));
   const data = { agent_id: agent, owner_id, public_key: user.public_key, subject: '', stream: '', consumer: '', expires_at };
   await appendEvent(log, `runnercredential-${TENANT}.${id}`, 'none', 'RunnerCredentialIssued', data, {
     kind: 'agent',

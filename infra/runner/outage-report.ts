@@ -1,0 +1,39 @@
+import { Refusal } from '../../domain/refusal.ts';
+
+/** Whether a retry can succeed, because a service is unavailable. */
+export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
+
+/** Reports when a service is lost and when it is regained: one line for each change. */
+export type OutageReport = {
+  readonly lost: (reason: string) => void;
+  readonly regained: () => void;
+  /** Runs work that needs the service, and reports whether it is available. @throws what the work throws */
+  readonly watch: <T>(work: () => Promise<T>) => Promise<T>;
+};
+
+/** `regainedLine` is the line that is reported when the service is available again. */
+export const createOutageReport = (report: (line: string) => void, regainedLine: string): OutageReport => {
+  let isLost = false;
+  const lost = (reason: string): void => {
+    if (!isLost) report(`${reason}; trying again`);
+    isLost = true;
+  };
+  const regained = (): void => {
+    if (isLost) report(regainedLine);
+    isLost = false;
+  };
+  return {
+    lost,
+    regained,
+    watch: async (work) => {
+      try {
+        const result = await work();
+        regained();
+        return result;
+      } catch (error) {
+        if (isTransient(error)) lost((error as Error).message);
+        throw error;
+      }
+    },
+  };
+};
