@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AddressedAdvisory } from '../../commands/runners/record-acknowledgements.reactor.ts';
 import type { Advisory } from '../../domain/runners/acknowledgement.ts';
 import { timeOf } from '../../domain/runners/cloud-event.ts';
-import { ADVISORY_STREAM, manager, STREAM } from './jetstream.ts';
+import { ADVISORY_STREAM, manager, PROBE_SUBJECT, STREAM } from './jetstream.ts';
 import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
 /**
@@ -11,6 +11,7 @@ import { isMissingMessage, MESSAGE_NOT_FOUND, nullOnCode } from './jetstream-err
  * probably ended.
  */
 const INACTIVE_THRESHOLD_MS = 60_000;
+const PROBE_TIMEOUT_MS = 5_000;
 const MAX_BATCH = 4_000;
 const MAX_PARALLEL_LOOKUPS = 64;
 
@@ -129,7 +130,8 @@ export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
   const { created: epoch, state } = await streams.info(ADVISORY_STREAM);
-  let nextSequence = state.first_seq;
+  // The first sequence of a stream that never had a message is 0, but sequences begin with 1.
+  let nextSequence = Math.max(1, state.first_seq);
   const { name } = await consumers.add(ADVISORY_STREAM, {
     ack_policy: AckPolicy.None,
     deliver_policy: DeliverPolicy.All,
@@ -157,6 +159,11 @@ export const openAdvisories = async (nats: NatsConnection) => {
       nextSequence = Math.max(nextSequence, lastSequence + 1);
       return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
+    /**
+     * Stores a message without content in the advisory stream, which readers ignore. A server that cannot store its
+     * advisories, for example after a write error, reports that to nobody. @throws NatsError if it cannot store it
+     */
+    probe: (): Promise<unknown> => nats.jetstream().publish(PROBE_SUBJECT, '', { timeout: PROBE_TIMEOUT_MS }),
     /** Deletes the messages of the advisory stream up to and including this sequence. */
     purge: (lastSequence: number): Promise<unknown> => streams.purge(ADVISORY_STREAM, { seq: lastSequence + 1 }),
     close: (): Promise<unknown> => consumers.delete(ADVISORY_STREAM, name).catch(() => {}),

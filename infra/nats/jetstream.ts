@@ -113,6 +113,9 @@ const ADVISORY_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVER
   (kind) => `$JS.EVENT.${kind}.${STREAM}.>`,
 );
 
+/** A subject of the advisory stream on which the server itself sends nothing. */
+export const PROBE_SUBJECT = `$JS.EVENT.METRIC.CONSUMER.ACK.${STREAM}.probe`;
+
 const ensureAdvisoryStream = (nats: NatsConnection): Promise<StreamInfo> =>
   ensureStream(nats, {
     name: ADVISORY_STREAM,

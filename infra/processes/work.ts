@@ -6,7 +6,7 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
-import { startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
+import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
@@ -18,17 +18,26 @@ const STOPPED_STREAM_REMEDY =
   'free disk space for nats-server; if that does not help, restart nats-server: its stream stopped at a write error';
 const REPORT_INTERVAL_MS = 1_000;
 
-const statusOf = (relay: Relay): ReactorStatus => {
+const relayStatus = (relay: Relay): ReactorStatus => {
   const { state, last_error, is_stream_stopped } = relay.status();
   const works = state !== 'waiting';
   if (works) return { name: 'delivery to runners', works, reason: null };
   return { name: 'delivery to runners', works, reason: last_error, remedy: is_stream_stopped ? STOPPED_STREAM_REMEDY : null };
 };
 
-/** Tells the supervisor, if there is one, every second whether the stream is stopped, so that it can restart nats-server. */
-const reportStream = (relay: Relay): NodeJS.Timeout =>
+const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
+  const { reason, isStreamStopped } = recorder.status();
+  return { name: 'recording of acknowledgements', works: reason === null, reason, remedy: isStreamStopped ? STOPPED_STREAM_REMEDY : null };
+};
+
+/** The reactors that need the broker. */
+type BrokerReactors = { readonly relay: Relay; readonly recorder: AcknowledgementRecorder };
+
+/** Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server. */
+const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
   setInterval(() => {
-    const message: StreamReport = { kind: 'stream', isStopped: relay.status().is_stream_stopped };
+    const isStopped = relay.status().is_stream_stopped || recorder.status().isStreamStopped;
+    const message: StreamReport = { kind: 'stream', isStopped };
     if (process.connected) process.send?.(message, undefined, undefined, () => {});
   }, REPORT_INTERVAL_MS);
 
@@ -45,23 +54,20 @@ export const work = async (config: Config): Promise<Closable> => {
     ...(metrics && { onAppend: metrics.onAppend }),
   });
   const broker = connectInBackground(config, logger);
-  let relay: Relay | undefined;
+  let ofBroker: BrokerReactors | undefined;
   let streamReports: NodeJS.Timeout | undefined;
-  const reactorStatuses = () => (relay ? [statusOf(relay)] : []);
+  const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
   const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
-    relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
-    streamReports = reportStream(relay);
-    return [
-      relay,
-      startPublicationRecorder({ log, relay, logger }),
-      startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) }),
-      startCredentialRevoker({ ...config, log, logger }),
-    ];
+    const relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
+    const recorder = startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) });
+    ofBroker = { relay, recorder };
+    streamReports = reportStreams(ofBroker);
+    return [relay, startPublicationRecorder({ log, relay, logger }), recorder, startCredentialRevoker({ ...config, log, logger })];
   });
-  const measuring = metrics?.start({ log, logger, broker, projector, relay: () => relay });
+  const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });
   logger.info('working');
   return {
     close: async () => {

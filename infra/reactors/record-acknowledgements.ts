@@ -9,11 +9,11 @@ import {
 import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import { derivedId } from '../aggregates/transact.ts';
-import { createBackoff } from '../backoff.ts';
+import { type Backoff, createBackoff } from '../backoff.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
-import { errorReason } from '../nats/jetstream-errors.ts';
+import { errorReason, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 
 /** A message that was acknowledged or given up, and how long after its receipt (null: unknown) that happened. */
 export type SettledMessage = Pick<Acknowledgement.Advisory, 'outcome' | 'attempts'> & { readonly seconds: number | null };
@@ -28,7 +28,9 @@ export type RecorderParts = {
 };
 
 const INTERVAL_MS = 2_000;
-const RETRY = { minMs: 500, maxMs: 10_000 };
+const RETRY = { minMs: 500, maxMs: 5_000 };
+/** If no advisory has arrived for this long, the recorder checks that the server can store them. */
+const PROBE_INTERVAL_MS = 5_000;
 
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
 
@@ -85,61 +87,84 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
 });
 
 /**
+ * Whether the recorder works now. `reason` says why it does not; null while it works. `isStreamStopped`: JetStream
+ * refuses to store advisories, for example after a write error, so nobody learns which messages are acknowledged.
+ */
+export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
+
+type Recorder = Required<RecorderParts> & { readonly writer: string; readonly retry: Backoff; status: RecorderStatus };
+
+const WORKING: RecorderStatus = { reason: null, isStreamStopped: false };
+
+const streamsFor = ({ log, writer, onSettled }: Recorder, advisories: readonly ReceivedAdvisory[]): AcknowledgementLog => {
+  const byId = new Map(advisories.map((received) => [received.advisory.event_id, received]));
+  return acknowledgementLog(log, writer, (events) => {
+    for (const id of settledIds(events)) onSettled(settledMessage(byId.get(id)!));
+  });
+};
+
+/**
+ * Reads and records advisories until the signal is aborted. If none arrive for some time, checks that the server can
+ * store them: its stream may be missing or stopped although that of the messages works.
+ * @throws the first failure of a service
+ */
+const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
+  const { nats, intervalMs, retry } = recorder;
+  await ensureInbound(nats);
+  const reader = await openAdvisories(nats);
+  try {
+    if (recorder.status.reason !== null) await reader.probe();
+    let provenAt = Date.now();
+    while (!signal.aborted) {
+      const batch = await reader.next(intervalMs);
+      if (!batch && Date.now() - provenAt >= PROBE_INTERVAL_MS) await reader.probe();
+      if (batch || Date.now() - provenAt >= PROBE_INTERVAL_MS) provenAt = Date.now();
+      retry.reset();
+      recorder.status = WORKING;
+      if (!batch) continue;
+      await recordAcknowledgements(streamsFor(recorder, batch.advisories), reader.epoch, batch.advisories);
+      await reader.purge(batch.lastSequence);
+    }
+  } finally {
+    await reader.close();
+  }
+};
+
+/** Logs a failure, as a warning only if the recorder has worked before it, and waits before the next attempt. */
+const backOff = async (recorder: Recorder, error: unknown, signal: AbortSignal): Promise<void> => {
+  const isFirst = recorder.status.reason === null;
+  recorder.status = { reason: errorReason(error), isStreamStopped: mayBeStoppedStream(error) };
+  recorder.logger[isFirst ? 'warn' : 'debug']({ error: errorReason(error) }, 'acknowledgements cannot be recorded now; trying again');
+  await recorder.retry.wait(signal);
+};
+
+const run = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      await recordUntilFailure(recorder, signal);
+    } catch (error) {
+      if (!signal.aborted) await backOff(recorder, error, signal);
+    }
+  }
+};
+
+/**
  * Records in the log which messages runners have acknowledged and which the broker has given up. The results of many
  * messages are combined: every few seconds, it appends one event per agent. Any number of processes can run this
  * recorder.
  */
 export const startAcknowledgementRecorder = (parts: RecorderParts) => {
-  const { log, nats, logger, intervalMs = INTERVAL_MS, onSettled = () => {} } = parts;
   const closing = new AbortController();
-  const { signal } = closing;
-  const writer = randomUUID();
-  const retry = createBackoff(RETRY);
-  /** Whether the current failure has already been logged as a warning. */
-  let hasWarned = false;
-
-  const streamsFor = (advisories: readonly ReceivedAdvisory[]): AcknowledgementLog => {
-    const byId = new Map(advisories.map((received) => [received.advisory.event_id, received]));
-    return acknowledgementLog(log, writer, (events) => {
-      for (const id of settledIds(events)) onSettled(settledMessage(byId.get(id)!));
-    });
-  };
-
-  const recordUntilFailure = async (): Promise<void> => {
-    await ensureInbound(nats);
-    const reader = await openAdvisories(nats);
-    try {
-      while (!signal.aborted) {
-        const batch = await reader.next(intervalMs);
-        retry.reset();
-        hasWarned = false;
-        if (!batch) continue;
-        await recordAcknowledgements(streamsFor(batch.advisories), reader.epoch, batch.advisories);
-        await reader.purge(batch.lastSequence);
-      }
-    } finally {
-      await reader.close();
-    }
-  };
-
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        await recordUntilFailure();
-      } catch (error) {
-        if (signal.aborted) return;
-        logger[hasWarned ? 'debug' : 'warn']({ error: errorReason(error) }, 'acknowledgements cannot be recorded now; trying again');
-        hasWarned = true;
-        await retry.wait(signal);
-      }
-    }
-  };
-
-  const running = run();
+  const defaults = { intervalMs: INTERVAL_MS, onSettled: () => {} };
+  const recorder: Recorder = { ...defaults, ...parts, writer: randomUUID(), retry: createBackoff(RETRY), status: WORKING };
+  const running = run(recorder, closing.signal);
   return {
+    status: (): RecorderStatus => recorder.status,
     close: async (): Promise<void> => {
       closing.abort();
       await running;
     },
   };
 };
+
+export type AcknowledgementRecorder = ReturnType<typeof startAcknowledgementRecorder>;

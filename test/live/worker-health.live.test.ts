@@ -38,7 +38,7 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
 const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
-test('while the broker accepts no messages, /readyz reports delivery to runners as degraded and the doctor gives the reason', () =>
+test('while the broker accepts no messages, /readyz reports the delivery to runners and the recording of acknowledgements as degraded, and the doctor gives the reason', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     const nats = await platform.connectNats();
@@ -46,7 +46,7 @@ test('while the broker accepts no messages, /readyz reports delivery to runners 
     await streams.delete(STREAM);
     await streams.add({ name: STREAM, subjects: ['somebody.else'] });
     await platform.kill('work');
-    await reportedAs(platform, 'delivery to runners');
+    await reportedAs(platform, 'delivery to runners', 'recording of acknowledgements');
     assert.match(await examined(platform), /^FAIL .*delivery to runners waits: The stream AGENTS on the broker was not created by Annals/);
     await streams.delete(STREAM);
     await reportedAs(platform);

@@ -1,5 +1,7 @@
 // limit: 240 s for this file (test/run.ts)
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
@@ -14,6 +16,7 @@ import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/r
 import { startRelay } from '../../infra/reactors/relay.ts';
 import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { limitFileSize } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
@@ -186,6 +189,61 @@ test(
     assert.equal(sequencesOf(await reader.next(1_000)), [3]);
     assert.is(await reader.next(1_000), null);
     await reader.close();
+  }),
+);
+
+test(
+  'the recorder works before the first acknowledgement of all',
+  withNatsServer(async (server) => {
+    const nats = await server.connect();
+    const log = await publishDeliveries(nats, 3);
+    const warnings: string[] = [];
+    const warningLogger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
+    const recorder = startAcknowledgementRecorder({ log, nats, logger: warningLogger, intervalMs: 1_000 });
+    afterTest(recorder.close);
+    await sleep(2_500);
+    assert.equal(warnings, []);
+  }),
+);
+
+test(
+  'the recorder notices that the server cannot store advisories although nothing is published, and works again afterwards',
+  withNatsServer(async (server) => {
+    const nats = await server.connect();
+    const log = await publishDeliveries(nats, 3);
+    const recorder = startRecorder(log, nats);
+    const { streams } = await manager(nats);
+    await waitUntil(async () => (await streams.info(ADVISORY_STREAM)).state.consumer_count > 0);
+    const pid = Number(readFileSync(join(server.dir, 'nats.pid'), 'utf8'));
+    limitFileSize(pid, '1');
+    await waitUntil(() => recorder.status().isStreamStopped);
+    assert.match(recorder.status().reason!, /file too large/);
+    limitFileSize(pid, 'unlimited');
+    await waitUntil(() => recorder.status().reason === null);
+    assert.is(recorder.status().isStreamStopped, false);
+    await settle(nats, 1, 'ack');
+    await waitUntil(async () => (await acknowledgedCount(log)) === 1);
+  }),
+);
+
+test(
+  'if the advisory stream is deleted, the recorder creates it again',
+  withNatsServer(async (server) => {
+    const nats = await server.connect();
+    const log = await publishDeliveries(nats, 3);
+    const recorder = startRecorder(log, nats);
+    const { streams } = await manager(nats);
+    await waitUntil(async () => (await streams.info(ADVISORY_STREAM)).state.consumer_count > 0);
+    await streams.delete(ADVISORY_STREAM);
+    await waitUntil(() =>
+      streams.info(ADVISORY_STREAM).then(
+        ({ state }) => state.consumer_count > 0,
+        () => false,
+      ),
+    );
+    await settle(nats, 1, 'ack');
+    await waitUntil(async () => (await acknowledgedCount(log)) === 1);
+    await waitUntil(() => recorder.status().reason === null);
   }),
 );
 
