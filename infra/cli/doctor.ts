@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
+import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
 import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
 import * as Check from './health-checks.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
-import { checkNats } from './nats-check.ts';
+import { checkNats, checkSyncInterval } from './nats-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
@@ -41,18 +43,29 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
   return { finding, expected };
 };
 
+const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
+
+/** The parts that store their state in the database, or are compared with it. */
+const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'clock'] as const;
+
 /** Checks the database and the parts that store their state in it. */
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
   const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkPostgres));
   const notLookedAt = none('not looked at, because Postgres does not work');
-  if (database.level === 'fail') return [database, { part: 'worker', ...notLookedAt }, { part: 'projections', ...notLookedAt }];
+  if (database.level === 'fail') return [database, ...PARTS_OF_DATABASE.map((part) => ({ part, ...notLookedAt }))];
   const workerAdvice = startAdvice(config);
-  const [worker, parked] = await Promise.all([
-    examine('worker', workerAdvice, () => Check.withPostgres(url, (client) => Check.checkWorker(client, isStarted, workerAdvice))),
-    examine('projections', advice, () => Check.withPostgres(url, Check.checkParkedStreams)),
-  ]);
-  return [database, worker, parked];
+  const checks: Record<(typeof PARTS_OF_DATABASE)[number], (client: pg.Client) => Promise<Result>> = {
+    worker: (client) => Check.checkWorker(client, isStarted, workerAdvice),
+    projections: Check.checkParkedStreams,
+    'parked events': Check.checkParkedEvents,
+    'dead letters': Check.checkDeadDeliveries,
+    clock: (client) => checkClocks(client, serviceUrlOf(config)),
+  };
+  const found = PARTS_OF_DATABASE.map((part) =>
+    examine(part, part === 'worker' ? workerAdvice : advice, () => Check.withPostgres(url, checks[part])),
+  );
+  return [database, ...(await Promise.all(found))];
 };
 
 const examineNats = (config: Config, { natsUrl, natsAccountSeed }: ServiceLocations): Promise<Finding> => {
@@ -65,12 +78,16 @@ const examineNats = (config: Config, { natsUrl, natsAccountSeed }: ServiceLocati
 
 /** Checks what does not need the services. `eventstoreUrl` is null if there is no event store yet. */
 const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
-  const { annalsData, masterKeyFile, annalsUrl } = config;
-  const url = annalsUrl ?? loopback(listenUrl(config));
+  const { annalsData, masterKeyFile, publicUrl, natsUrl } = config;
+  const isPublic = publicUrl !== listenUrl(config);
+  const url = serviceUrlOf(config);
   return Promise.all([
     examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
     examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
+    examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublic, expected)),
+    examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),
+    examine('NATS sync', 'correct ANNALS_DATA', () => checkSyncInterval(annalsData, natsUrl)),
   ]);
 };
 
@@ -81,7 +98,7 @@ const examineBackup = ({ eventstoreUrl, annalsData }: Config, isStarted: boolean
 
 const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
   const missing = none(`there is no platform in ${config.annalsData} yet: npm start creates it`);
-  const parts = ['event store', 'Postgres', 'NATS', 'worker', 'projections', 'backup'].map((part) => ({ part, ...missing }));
+  const parts = ['event store', 'Postgres', 'NATS', ...PARTS_OF_DATABASE, 'backup'].map((part) => ({ part, ...missing }));
   return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
 };
 

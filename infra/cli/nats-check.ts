@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
+import { readJson } from '../durable-files.ts';
 import { connectNats } from '../nats/connect.ts';
 import { assertStreamIsOurs } from '../nats/jetstream.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
-import { fail, ok, type Result, warn } from './finding.ts';
+import { fail, none, ok, type Result, warn } from './finding.ts';
 import { reasonOf, type ServiceLocations } from './locate-services.ts';
 
 type Address = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed'>;
@@ -49,6 +51,25 @@ const examineServer = async (connection: NatsConnection, { natsUrl, natsAccountS
       'configure accounts on the server (see On clusters in the README)',
     );
   return ok(summary);
+};
+
+const DEFAULT_SYNC_INTERVAL = '2m';
+
+/**
+ * Reports how often the embedded nats-server writes its streams to the disk, as its configuration file says.
+ * A server does not report this setting to its clients.
+ */
+export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
+  if (natsUrl) return none('not looked at: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');
+  const file = join(annalsData, 'nats/nats.conf');
+  const configuration = readJson<{ jetstream?: { sync_interval?: string } }>(file);
+  if (!configuration) return none(`not looked at: ${file} does not exist yet`);
+  const interval = configuration.jetstream?.sync_interval ?? DEFAULT_SYNC_INTERVAL;
+  return ok(
+    interval === 'always'
+      ? 'every message is written to the disk at once'
+      : `every ${interval}; after a power failure, messages are sent again`,
+  );
 };
 
 /** Checks the connection, JetStream, the version and the authentication. `downAdvice` says how to start the server. */

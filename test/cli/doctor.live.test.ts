@@ -40,7 +40,7 @@ test('on a stopped platform, annals doctor names the services that are down, and
     const [code, output] = await runCommand(platform, ['doctor']);
     is(code, 1);
     equal(failures(output), ['event store', 'Postgres', 'NATS', 'service']);
-    not.match(output, /_URL|parked|Resolution/);
+    not.match(output, /(EVENTSTORE|DATABASE|NATS)_URL|parked streams|Resolution/);
     for (const words of [['verify'], ['replay'], ['rebuild', 'agents']]) {
       const [exitCode, message] = await runCommand(platform, words);
       is(exitCode, 1);
@@ -92,7 +92,14 @@ test('annals doctor has separate advice for a master key that is missing, wrong,
 test('annals doctor reports the age of the last backup, a service of another platform, and what it could not look at', () =>
   withPlatform(async (platform) => {
     await eventually('every check passes', async () => (await examine(platform)).code === 0);
-    is((await examine(platform)).of('backup').level, 'warn');
+    const { of: healthy } = await examine(platform);
+    is(healthy('backup').level, 'warn');
+    match(healthy('NATS sync').message, /^every 2m; after a power failure/);
+    match(healthy('clock').message, /^difference to Postgres: -?\d+ ms, the service: 0 ms$/);
+    equal(
+      ['parked events', 'dead letters', 'clock', 'public URL', 'certificate'].map((part) => healthy(part).level),
+      ['ok', 'ok', 'ok', 'none', 'none'],
+    );
     const target = join(platform.dir, 'backup');
     const [copied] = await runCommand(platform, ['store', 'backup', '--to', target]);
     is(copied, 0);
@@ -108,7 +115,8 @@ test('annals doctor reports the age of the last backup, a service of another pla
       is(of('worker').level, 'ok');
     });
     const { of } = await examine(platform, { DATABASE_URL: 'postgres://127.0.0.1:1/annals' });
-    for (const part of ['worker', 'projections']) match(of(part).message, 'not looked at, because Postgres does not work');
+    for (const part of ['worker', 'projections', 'parked events', 'dead letters', 'clock'])
+      match(of(part).message, 'not looked at, because Postgres does not work');
   }));
 
 test('annals replay selects events by type, number and order, follows new ones, indents them with --pretty, and refuses an unknown stream', () =>

@@ -62,6 +62,7 @@ test('the doctor reports how many streams of each projection are parked', () =>
     for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
     await log.close();
     await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+    assert.match(await examined(platform, 'parked'), /^FAIL +parked events not applied: agents: 2\b/);
   }));
 
 test('after a delivery has failed because the disk was full, /readyz answers 503 until a delivery is accepted', () =>
