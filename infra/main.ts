@@ -7,6 +7,7 @@ import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { deliveriesCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
+import { SERVICES } from './cli/systemd-unit.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
@@ -23,7 +24,7 @@ const main = defineCommand({
   meta: { name: 'annals', description: 'Run and administer software agents' },
   subCommands: {
     start: defineCommand({
-      meta: { name: 'start', description: 'Run the whole platform on this machine (reads the variables in the README, Configuration)' },
+      meta: { name: 'start', description: 'Run the whole platform on this machine' },
       setup: rejectUnknownArguments,
       run: async () => {
         const { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed } = await readConfig();
@@ -32,7 +33,7 @@ const main = defineCommand({
       },
     }),
     serve: defineCommand({
-      meta: { name: 'serve', description: 'Serve the HTTP API (reads the variables in the README, Configuration)' },
+      meta: { name: 'serve', description: 'Serve the HTTP API' },
       setup: rejectUnknownArguments,
       run: async () => {
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
@@ -41,7 +42,7 @@ const main = defineCommand({
       },
     }),
     work: defineCommand({
-      meta: { name: 'work', description: 'Run the projections and the reactors (reads the variables in the README, Configuration)' },
+      meta: { name: 'work', description: 'Run the projections and the reactors' },
       setup: rejectUnknownArguments,
       run: async () => {
         const config = await readConfig('eventstoreUrl', 'databaseUrl', 'natsUrl');
@@ -143,7 +144,7 @@ const main = defineCommand({
       args: { service: { type: 'string', description: 'The command to run: start, serve or work', default: 'start' } },
       setup: rejectUnknownArguments,
       run: async ({ args }) => {
-        const { SERVICES, systemdUnit } = await import('./cli/systemd-unit.ts');
+        const { systemdUnit } = await import('./cli/systemd-unit.ts');
         const service = SERVICES.find((name) => name === args.service);
         if (!service) throw usageError(`--service must be one of ${SERVICES.join(', ')}`);
         process.stdout.write(systemdUnit(service, (await readConfig()).annalsData));
@@ -165,8 +166,16 @@ const main = defineCommand({
   },
 });
 
+const showHelp = async (words: string[]): Promise<void> => {
+  await showUsage(words, main, process.stdout);
+  const service = SERVICES.find((name) => name === words[0]);
+  if (!service) return;
+  const { variableHelp } = await import('./cli/variable-help.ts');
+  process.stdout.write(`${variableHelp(service)}\n`);
+};
+
 const runCli = async (words: string[]): Promise<void> => {
-  if (words.some((word) => word === '--help' || word === '-h')) return showUsage(words, main, process.stdout);
+  if (words.some((word) => word === '--help' || word === '-h')) return showHelp(words);
   if (words.length === 1 && /^(-v|--version)$/.test(words[0]!)) return void process.stdout.write(`annals ${packageJson.version}\n`);
   rejectLeadingOptions(words, main);
   await runCommand(main, { rawArgs: words });

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServiceName } from './systemd-unit.ts';
+
+const README = join(import.meta.dirname, '../../README.md');
+const NAME_WIDTH = 20;
+const ROW = /^\|((?: *`[A-Z][A-Z0-9_]*` *,?)+)\|([^|]*)\|([^|]*)\|$/gm;
+
+const OF_BOTH = ['ANNALS_DATA', 'PORT', 'HOST', 'PUBLIC_URL', 'EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'NATS_ACCOUNT_SEED'] as const;
+const LOGGING_AND_METRICS = ['LOG_LEVEL', 'METRICS_TOKEN', 'TRUSTED_PROXIES'] as const;
+const OF_SERVE = [
+  'MASTER_KEY_FILE',
+  'ANNALS_ADMIN_KEY',
+  'CORS_ORIGINS',
+  'OIDC_ISSUER',
+  'OIDC_AUDIENCE',
+  'OIDC_CLIENT_ID',
+  'OIDC_CLIENT_SECRET',
+];
+const OF_WORK = ['METRICS_PORT', 'METRICS_HOST'];
+
+/** The environment variables that each service reads. `start` passes its environment on to `serve` and `work`. */
+export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {
+  start: [...OF_BOTH, ...OF_SERVE, ...LOGGING_AND_METRICS, ...OF_WORK],
+  serve: [...OF_BOTH, ...OF_SERVE, ...LOGGING_AND_METRICS],
+  work: [...OF_BOTH, ...LOGGING_AND_METRICS, ...OF_WORK],
+};
+
+/** Removes the marks of Markdown and the references to other sections of the README. */
+const plain = (text: string): string =>
+  text
+    .replace(/`|\*\*/g, '')
+    .replace(/ \(see [^)]*\)/g, '')
+    .trim();
+
+type Variable = { readonly name: string; readonly meaning: string };
+
+/**
+ * The rows of the table of variables in the README. A row can have several names with one meaning: then its defaults are
+ * separated by commas.
+ */
+const variablesIn = (readme: string): Variable[] =>
+  [...readme.matchAll(ROW)].flatMap(([, cell = '', meaning = '', defaults = '']) => {
+    const names = cell.match(/[A-Z][A-Z0-9_]*/g) ?? [];
+    const values = names.length === 1 ? [plain(defaults)] : plain(defaults).split(', ');
+    return names.map((name, index) => ({ name, meaning: `${plain(meaning)}${values[index] ? ` (default: ${values[index]})` : ''}` }));
+  });
+
+/** The text about the environment variables of a service, as the README describes them. @throws if there is no README */
+export const variableHelp = (service: ServiceName): string => {
+  const described = new Map(variablesIn(readFileSync(README, 'utf8')).map(({ name, meaning }) => [name, meaning]));
+  const lines = VARIABLES_OF[service].map((name) => `  ${name.padEnd(NAME_WIDTH)} ${described.get(name) ?? ''}`.trimEnd());
+  return ['ENVIRONMENT VARIABLES', '', ...lines, ''].join('\n');
+};
