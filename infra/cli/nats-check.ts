@@ -3,7 +3,7 @@ import type { NatsConnection } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { readJson } from '../durable-files.ts';
 import { connectNats } from '../nats/connect.ts';
-import { assertStreamIsOurs } from '../nats/jetstream.ts';
+import { assertStreamIsOurs, unmarkedStreams } from '../nats/jetstream.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 import { reasonOf, type ServiceLocations } from './locate-services.ts';
@@ -35,15 +35,22 @@ const isOpen = (natsUrl: string): Promise<boolean> =>
 
 const examineServer = async (connection: NatsConnection, { natsUrl, natsAccountSeed }: Address): Promise<Result> => {
   const { version = '' } = connection.info ?? {};
+  let unmarked: string[];
   try {
     await (await connection.jetstreamManager()).getAccountInfo();
     await assertStreamIsOurs(connection);
+    unmarked = await unmarkedStreams(connection);
   } catch (error) {
     return jetStreamFailure(error);
   }
   const summary = `version ${version}, JetStream is on`;
   if (isUnsafeVersion(version))
     return warn(`${summary}; this version may lose streams when it is killed`, `use ${MIN_SAFE_VERSION} or later`);
+  if (unmarked.length > 0)
+    return warn(
+      `${summary}; ${unmarked.join(' and ')} may belong to another application: Annals has not marked it`,
+      'ignore this if an early version of Annals created it; otherwise use a NATS account in which no other application has streams',
+    );
   if (!natsAccountSeed) return warn(`${summary}; no runner can connect`, 'set NATS_ACCOUNT_SEED');
   if (await isOpen(natsUrl!))
     return warn(

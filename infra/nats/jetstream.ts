@@ -105,6 +105,16 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
 };
 
 /**
+ * The names of Annals' streams that exist without its mark: an early version of Annals has created them, or another
+ * application, with the same configuration.
+ */
+export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> => {
+  const { streams } = await manager(nats);
+  const found = await Promise.all([STREAM, ADVISORY_STREAM].map((name) => nullOnCode(streams.info(name), STREAM_NOT_FOUND)));
+  return found.filter((info) => info !== null && !isOurs(info)).map((info) => info!.config.name);
+};
+
+/**
  * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged or given
  * up. The advisory stays until that fact has been recorded in the log.
  */

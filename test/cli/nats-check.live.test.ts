@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { checkNats } from '../../infra/cli/nats-check.ts';
+import { ensureInbound, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { natsBinary } from '../../infra/nats/server-binary.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { withTempDirectory } from '../fixtures/child-process.ts';
@@ -53,6 +54,22 @@ test(
     const foreign = await checkNats({ ...address, natsAccountSeed: FOREIGN_SEED }, ADVICE);
     is(foreign.level, 'fail');
     match(foreign.advice!, 'NATS_ACCOUNT_SEED');
+  }),
+);
+
+test(
+  'the doctor warns of a stream that has the configuration of Annals but not its mark',
+  withNatsServer(async ({ address, connect }) => {
+    const nats = await connect();
+    const { config } = await ensureInbound(nats);
+    is((await checkNats(address, ADVICE)).level, 'ok');
+    const { streams } = await manager(nats);
+    await streams.delete(STREAM);
+    const { description: _, ...unmarked } = config;
+    await streams.add(unmarked);
+    const { level, message } = await checkNats(address, ADVICE);
+    is(level, 'warn');
+    match(message, 'AGENTS may belong to another application');
   }),
 );
 
