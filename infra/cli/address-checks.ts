@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import type pg from 'pg';
+import { databaseTime } from '../projector/health-counts.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 import type { Expected } from './health-checks.ts';
 
@@ -19,8 +20,8 @@ type Measured = { readonly name: string; readonly differenceMs: number };
 /** How far the clock of Postgres is ahead of this machine's. */
 const postgresClock = async (client: pg.Client): Promise<Measured> => {
   const startedAt = Date.now();
-  const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp())::double precision * 1000 as now');
-  return { name: 'Postgres', differenceMs: Math.round(rows[0]!.now - (startedAt + Date.now()) / 2) };
+  const now = await databaseTime(client);
+  return { name: 'Postgres', differenceMs: Math.round(now - (startedAt + Date.now()) / 2) };
 };
 
 /** How far the clock of the HTTP service is ahead of this machine's, in whole seconds; null if it does not answer. */

@@ -6,6 +6,7 @@ import { readJson } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
 import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
 import { platformIdOf } from '../processes/platform-id.ts';
+import { deadDeliveryCount, parkedCounts } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
@@ -74,14 +75,6 @@ export const checkWorker = async (client: pg.Client, isStarted: boolean, startAd
   return fail(causes.join('; '), waiting.map(({ remedy }) => remedy ?? 'read the log of the process work').join('; '));
 };
 
-type ParkedCount = { readonly projection: string; readonly events: number };
-
-/** The number of parked events of each projection that has any. */
-const parkedCounts = async (client: pg.Client): Promise<ParkedCount[]> => {
-  const counted = 'select projection, count(*)::integer as events from annals.parked group by projection order by projection';
-  return (await client.query<ParkedCount>(counted)).rows;
-};
-
 /** Checks that no projection has parked events. */
 export const checkParkedEvents = async (client: pg.Client): Promise<Result> => {
   if (!(await hasSystemTables(client))) return none('there are no read models yet');
@@ -90,18 +83,10 @@ export const checkParkedEvents = async (client: pg.Client): Promise<Result> => {
   return fail(`not applied: ${counts.map(({ projection, events }) => `${projection}: ${events}`).join(', ')}`, PARKED_ADVICE);
 };
 
-/** Reads the index of each tenant, because the table of all tenants' entries may be large. */
-const COUNT_DEAD = `select count(*)::integer as count from tenants.tenants tenant
-  join audit.audit_logs entry on entry.tenant_id = tenant.id and entry.created_at > now() - interval '1 day'
-  where entry.action = 'delivery.dead_lettered'`;
-
 /** Counts the deliveries that were given up within the last day. */
 export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> => {
-  const { rows } = await client.query<{ exists: boolean }>(
-    "select to_regclass('audit.audit_logs') is not null and to_regclass('tenants.tenants') is not null as exists",
-  );
-  if (!rows[0]?.exists) return none('not looked at: there are no read models yet');
-  const count = (await client.query<{ count: number }>(COUNT_DEAD)).rows[0]!.count;
+  const count = await deadDeliveryCount(client);
+  if (count === null) return none('not looked at: there are no read models yet');
   if (count === 0) return ok('none in the last day');
   const message = `${count} ${count === 1 ? 'delivery was' : 'deliveries were'} given up in the last day`;
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
