@@ -49,7 +49,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
 
 /** Creates the response to a mutation. Its body shows the state after the mutation. */
 export const mutationResponse = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
-  const headers: Record<string, string> = loaded.revision >= 0 ? { etag: etagOf(loaded.revision) } : {};
+  const headers: Record<string, string> = row.noETag ? {} : { etag: etagOf(loaded.revision) };
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
   if (row.location) headers.location = expandPath(row.location, params, loaded.state);
@@ -67,7 +67,7 @@ export const stateResponse = (
   resolved: string | null,
 ): Response => {
   const token = resolved ?? (position && tokenOf(position));
-  const etag = revision >= 0 ? etagOf(revision) : undefined;
+  const etag = row.noETag ? undefined : etagOf(revision);
   const headers = { ...(token ? { 'projection-position': token } : {}), ...(etag ? { etag } : {}) };
   if (isNotModified(c, etag, row)) return new Response(null, { status: 304, headers });
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);

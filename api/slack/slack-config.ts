@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { AgentSlackConfigUpdate, changeSlackConfig, slackConfigFields } from '../../commands/slack/slack-config.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import { agents } from '../../projections/agents/agent.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 
@@ -21,6 +22,7 @@ export const slackConfigOperations = {
     summary: "Read an agent's Slack settings",
     permit: 'agent:read',
     reply: AgentSlackConfigRead,
+    projection: agents.name,
     aggregate: SlackConfig,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {

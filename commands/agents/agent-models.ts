@@ -3,7 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { grantModel, MAX_MODELS, reorderModelChain as reorder, revokeModel } from '../../domain/agents/agent-models.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { idOf } from '../../domain/id.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
 import type { Ctx, Input } from '../context.ts';
 import { loadAgent } from './agent.ts';
 
@@ -58,14 +58,15 @@ export const reorderModelChain = async (
 
 /**
  * Adds a model to the chain of an agent, or changes its access or priority there.
- * @throws Refusal not_found, invalid if the tenant cannot use the model, conflict if the chain is full
+ * @throws Refusal not_found also if the tenant cannot use the model, conflict if the model is disabled or the chain is full
  */
 export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGrant, 'tenant_id' | 'model_id'>) => {
   const { agent_id, model_id, access, priority } = input;
   const { state } = await loadAgent(ctx, agent_id);
   const isKnown = state.models.some((model) => model.model_id === model_id);
-  if (!isKnown && !Model.isUsable((await ctx.load(Model, model_id)).state, ctx.tenant))
-    throw invalid('/model_id', 'is not a model that this tenant can use', 'unknown_model');
+  const { state: model } = await ctx.load(Model, model_id);
+  if (!isKnown && !Model.isOpenTo(model, ctx.tenant)) throw new Refusal('not_found', 'There is no such model');
+  if (!isKnown && !Model.isUsable(model, ctx.tenant)) throw new Refusal('conflict', 'The model is disabled');
   return ctx.transact(Agent, agent_id, grantModel(model_id, access, priority));
 };
 

@@ -120,6 +120,9 @@ export const closeToTenant =
     return model.open_to[tenant_id] ? [{ type: 'ModelClosedToTenant', data: { tenant_id } }] : [];
   };
 
+/** Whether the model exists and is open to the tenant. */
+export const isOpenTo = (model: Model, tenant_id: string): boolean =>
+  model.status !== 'absent' && (model.available_to_all_tenants || model.open_to[tenant_id] !== undefined);
+
 /** Whether a tenant may add the model to the chains of its agents. */
-export const isUsable = (model: Model, tenant_id: string): boolean =>
-  model.status !== 'absent' && model.status !== 'disabled' && (model.available_to_all_tenants || model.open_to[tenant_id] !== undefined);
+export const isUsable = (model: Model, tenant_id: string): boolean => isOpenTo(model, tenant_id) && model.status !== 'disabled';

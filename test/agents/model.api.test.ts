@@ -64,7 +64,7 @@ test('only the tenants to which a model is opened list it and can add it to chai
   const agent = await createAgent('opened');
   const lists = async (tenant: string, key?: string) =>
     ((await p.send('GET', `${tenant}/models?limit=200`, key ? { key } : {})).body as Json[]).some((model) => model.id === id);
-  assert.equal([await lists(p.tenant), (await grant(id, { agent_id: agent })).status], [false, 422]);
+  assert.equal([await lists(p.tenant), (await grant(id, { agent_id: agent })).status], [false, 404]);
   const start = p.log.events.length;
   assert.is((await p.send('PUT', `/admin/models/${id}/tenants/${p.tenant_id}`)).status, 204);
   assert.is((await p.send('PUT', `/admin/models/${id}/tenants/${p.tenant_id}`)).status, 204);
@@ -119,7 +119,7 @@ test('granting a model needs the permission to change the settings of the agent'
   await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
   assert.is((await grant(id, { agent_id: agent }, member.key)).status, 403);
   assert.is((await patch(id, { status: 'disabled' })).status, 200);
-  assert.is((await grant(id, { agent_id: agent })).status, 422, 'a disabled model');
+  assert.is((await grant(id, { agent_id: agent })).status, 409, 'a disabled model');
 });
 
 test('the platform can be closed', () => p.close());

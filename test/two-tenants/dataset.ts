@@ -81,11 +81,13 @@ const createInvalidCredentials = async (p: Platform, t: SeededTenant) => {
 
 const seedPlatform = async (p: Platform): Promise<Resources> => {
   const models = (await p.send('GET', '/admin/models')).body as Created[];
+  const fallback = await request(p, 'POST', '/admin/models', p.key, { provider: 'p', slug: 'fallback', name: 'F' });
   const plans = (await p.send('GET', '/admin/plans')).body as Created[];
   const account = await request(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
   const key = await request(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
   return {
     model: models[0]!.id,
+    'fallback model': fallback.id,
     plan: plans[0]!.id,
     'allowed account': account.id,
     'platform key': key.id,
@@ -127,6 +129,7 @@ export const createDataset = async () => {
   const { suspended, closed } = await seedInactiveTenants(p);
   await endSuperAdminAccess(p, home, away, outside.user_id, guest.key);
   const platform = await seedPlatform(p);
+  await request(p, 'POST', `${home.tenant}/models/${platform.model}/agents`, home.owner, { agent_id: home.resources.agent });
   const { id: model } = await request(p, 'POST', '/admin/models', p.key, {
     provider: 'p',
     slug: 'hidden',

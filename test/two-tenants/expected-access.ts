@@ -96,6 +96,12 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:de
 POST   /tenant/{tenant_id}/agents/{agent_id}/restore                    agent:delete
 GET    /tenant/{tenant_id}/agents/{agent_id}/history                    agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/diff                       agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/can-author-skills          agent:roles:write
+PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-visibility-scope     agent:skills:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:settings:write
 POST   /tenant/{tenant_id}/agents/{agent_id}/transfer-ownership         agent:ownership:transfer
@@ -118,6 +124,8 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:se
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
 GET    /tenant/{tenant_id}/models                                       tenant:read
+POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:settings:write in body
+DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write
 GET    /tenant/{tenant_id}/webhook-integrations                         tenant:read
 POST   /tenant/{tenant_id}/webhook-integrations                         tenant:integrations:write
 GET    /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:read

@@ -56,9 +56,10 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   new_owner_id: 'heir',
   delivery_id: 'delivery',
   integration_id: 'integration',
+  key_id: 'api key',
   model_id: 'model',
   model_ids: 'model',
-  failover_chain: 'model',
+  failover_chain: 'fallback model',
   plan_id: 'plan',
   name: 'projection',
   rebuild: 'rebuild',
@@ -139,7 +140,8 @@ const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<
 const exampleField = (document: Document, field: Schema, ids: Readonly<Record<string, string>>, name: string): unknown => {
   const id = ids[name];
   if (id === undefined) return exampleOf(document, field, ids);
-  return resolved(document, field).type === 'array' ? [id] : id;
+  const { type, anyOf = [] } = resolved(document, field);
+  return type === 'array' || anyOf.some((one) => one.type === 'array') ? [id] : id;
 };
 
 /** A valid body for the operation, with these ids. It is undefined if the operation has no body. */

@@ -47,6 +47,7 @@ const OTHERS: Partial<Record<ResourceType, ResourceType>> = {
 const PLATFORM_WIDE: readonly ResourceType[] = [
   'user',
   'model',
+  'fallback model',
   'plan',
   'allowed account',
   'platform key',
@@ -162,12 +163,14 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
 
 /** Response headers that depend on the request or on the end of the log, and not on the resource. */
 const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
+/** Each export of the audit log is recorded, so that the next one ends at another position. */
+const HEADERS_OF_EXPORTS = ['consistency-token', 'content-disposition'];
 
 const withoutSentIds = (dataset: Dataset, call: Call, variant: Variant, text: string): string =>
   sentIds(call, variant).reduce((rest, { position, state }) => rest.replaceAll(idFor(dataset, position, state), ''), text);
 
 /** The actions of audit log entries that only repeat what the caller has sent. */
-const ECHOED_ACTIONS = ['access.refused', 'super_admin.read'];
+const ECHOED_ACTIONS = ['access.refused', 'super_admin.read', 'audit.exported'];
 
 const withoutEchoes = ({ body, text, headers }: Answer): string => {
   const isLines = headers.get('content-type') === 'application/jsonl';
@@ -199,8 +202,11 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
  * Everything that a caller can observe in a response, without the parts that repeat the request: the request id, the
  * path and the ids that were sent.
  */
-export const observableParts = (dataset: Dataset, call: Call, variant: Variant, { status, headers, text }: Answer): string => {
-  const shown = [...headers].filter(([name]) => !VARYING_HEADERS.includes(name));
+export const observableParts = (dataset: Dataset, call: Call, variant: Variant, answer: Answer): string => {
+  const { status, headers } = answer;
+  const varying = call.operationId === 'exportAuditLogs' ? [...VARYING_HEADERS, ...HEADERS_OF_EXPORTS] : VARYING_HEADERS;
+  const shown = [...headers].filter(([name]) => !varying.includes(name));
+  const text = call.operationId === 'exportAuditLogs' ? withoutEchoes(answer) : answer.text;
   return JSON.stringify([
     status,
     shown,

@@ -25,6 +25,7 @@ export type ResourceType =
   | 'runner credential'
   | 'user'
   | 'model'
+  | 'fallback model'
   | 'plan'
   | 'allowed account'
   | 'platform key'
