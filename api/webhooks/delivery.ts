@@ -116,7 +116,7 @@ export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => 
   redeliverDelivery: operation({
     method: 'post',
     path: `${DELIVERY}/redeliver`,
-    summary: 'Send an accepted delivery to a runner again, as a new message, whether it was acknowledged or given up',
+    summary: 'Send a delivery to a runner again',
     permit: 'tenant:integrations:write',
     body: Redeliver,
     reply: Redelivery,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { idOf } from '../../domain/id.ts';
+import { Id25 } from '../../domain/id.ts';
 import { conflict, invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
@@ -9,7 +9,7 @@ import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
 
 export const Redeliver = z
   .strictObject({
-    agent_id: idOf('agent', 'The agent that gets the delivery; absent: the agent that got it first').nullish(),
+    agent_id: Id25.nullish().meta({ description: 'The agent that gets the delivery; absent: the agent that got it first' }),
   })
   .meta({ id: 'Redeliver', examples: [{}] });
 

@@ -85,7 +85,8 @@ test('a redelivery is refused for a blocked, a rejected and an unknown delivery,
   const foreign = (await given.deliver('{}', {}, await given.connectInOtherTenant())).json.id as string;
   const missing = `c${'0'.repeat(24)}`;
   const inactive = (await given.call('POST', 'agents', { name: 'Off', slug: 'off' })).json.id as string;
-  await given.call('PATCH', `agents/${inactive}`, { is_active: false });
+  const deactivated = await given.call('PATCH', `agents/${inactive}`, { is_active: false });
+  assert.is(deactivated.status, 200, deactivated.text);
   const refusals: [string, object, number, RegExp][] = [
     [blocked, {}, 409, /blocked \(event_filter\)/],
     [rejected, {}, 409, /rejected \(signature_missing\)/],
