@@ -194,8 +194,9 @@ export const assertExists = (tenant: Tenant): void => {
 };
 
 /**
- * Creates the tenant, with its owner as the first member. Returns no events if this generation of the slug belongs to a
- * closed tenant: the caller then tries the next generation.
+ * Creates the tenant, with its owner as the first member. A slug can be used again after its tenant is closed for good;
+ * each use is a generation. Returns no events if the tenant of this generation is closed for good: the caller then tries
+ * the next generation.
  * @throws Refusal slug_taken
  */
 export const create =

@@ -14,9 +14,9 @@ import type { Log } from '../eventstore/event-log.ts';
 const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Tenant, User];
 
 /**
- * The aggregates of which the cache also remembers that one does not exist, because every request with a sign-in token
- * looks up its user. Callers cannot fill the cache with guesses: the look-up happens only after the token has been
- * verified.
+ * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token
+ * of an unknown user would read the log. Callers cannot fill the cache with guesses: the look-up happens only after the
+ * token has been verified.
  */
 const cacheAbsent = [AllowedAccount, User];
 

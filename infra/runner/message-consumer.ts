@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, nanos } from 'nats';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 
-/** How long one request to the broker waits for a message. The next request uses the newest credentials. */
+/** How long one request to the broker waits for a message. Renewed credentials are used from the next request on. */
 const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;

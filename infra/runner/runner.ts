@@ -194,9 +194,9 @@ const handleMessages = async (worker: Worker, budget: Budget, stop: AbortSignal)
 };
 
 /**
- * Runs a command for each delivery to an agent, again and again until the command exits with code 0. It writes the
- * event's id to the disk before it acknowledges the message. So the command does not run again if the broker delivers
- * the message again.
+ * Runs a command for each message that delivers an event to an agent, again and again until the command exits with code
+ * 0. Then the runner writes the event's id to the disk, and only after that acknowledges the message. So the command
+ * does not run again if the broker delivers the message again.
  * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
  * @throws Refusal with a message of one line, if the runner cannot start
  */

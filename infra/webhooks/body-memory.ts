@@ -59,8 +59,8 @@ type Pool = Required<BodyMemoryOptions> & {
 };
 
 /**
- * Allocates memory for large bodies, which is shared with the worker thread. A body gets it in chunks, as its bytes
- * arrive: what a request declares takes no memory. All chunks are parts of one buffer, which is reused. With one
+ * Allocates memory for large bodies, which is shared with the worker thread. A body gets memory in chunks, as its bytes
+ * arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
  * SharedArrayBuffer per body, memory could grow without limit: each buffer is freed only after the garbage collectors of
  * both threads have run.
  *

@@ -12,7 +12,7 @@ const agent_id = idOf(await p.send('POST', `${p.tenant}/agents`, { body: { name:
 const agent = `${p.tenant}/agents/${agent_id}`;
 const [member, auditor] = [await addMember(p, 'MEMBER'), await addMember(p, 'AUDITOR')];
 
-test('access by break-glass that the tenant has closed does not come back when the tenant allows such access again', async () => {
+test('break-glass access ends for good when the tenant disallows super-admin access: after the tenant allows it again, a new break-glass request is needed', async () => {
   const { id, tenant, key } = await createSecondTenant(p);
   const open = () => p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'a question', minutes: 60 } });
   const allow = (allow_superadmin_access: boolean | null) => p.send('PATCH', tenant, { key, body: { allow_superadmin_access } });
@@ -44,7 +44,7 @@ test('deliveries of an agent get 403 for callers who may see the agent, and 404 
   }
 });
 
-test('restoring an agent and granting access to it check the permission before the body', async () => {
+test('a request with an invalid body to restore an agent or grant access to it gets 403 or 404, not 422, if the caller lacks the permission', async () => {
   const wrong = { nonsense: true };
   for (const [key, status] of [
     [member.key, 404],
@@ -57,7 +57,7 @@ test('restoring an agent and granting access to it check the permission before t
   }
 });
 
-test('the permission to delete an agent still restores it, and settings need theirs', async () => {
+test('a MANAGER of an agent can restore an earlier revision, but only an OWNER can restore the deleted agent', async () => {
   await p.send('PUT', `${agent}/roles/${member.user_id}`, { body: { role: 'MANAGER' } });
   const restore = (body: object) => p.send('POST', `${agent}/restore`, { key: member.key, body });
   assert.equal([(await restore({ revision: 0 })).status, (await restore({})).status], [200, 403]);

@@ -78,7 +78,7 @@ const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_
   return tenantRole === 'AUDITOR' ? ['agent:read', ...assigned] : assigned;
 };
 
-test('a member has exactly the permissions that the table above lists for their tenant role', () => {
+test('a member has exactly the permissions that the table in this test lists for their tenant role', () => {
   for (const [permission, row] of Object.entries(TENANT_TABLE))
     for (const [role, column] of [
       ['OWNER', OWNER],

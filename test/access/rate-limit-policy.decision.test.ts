@@ -23,7 +23,7 @@ test('a request with a runner key counts against the limits of the key and of th
 test('a request with a platform key counts against the limit of platform keys', () =>
   assert.equal(chargesOf({ ...user, bound_to: null, super_admin: true }), [['platform', 'key']]));
 
-test("a signed-in user's requests count against a limit like that of one API key; a signed-in super-admin's count against the platform limit", () => {
+test('a request of a signed-in user counts against the limit of that user, and a request of a signed-in super-admin against the platform limit', () => {
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null }), [['credential', 'user']]);
   assert.equal(chargesOf({ ...user, key_id: null, bound_to: null, super_admin: true }), [['platform', 'user']]);
 });

@@ -65,7 +65,7 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
-test("with the caller's own tenant in the path, an id of another tenant gets the same response as a missing id, with and without If-Match", async () => {
+test("under the caller's own tenant, the id of another tenant's resource gets the same response as a missing id, with and without If-Match", async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];
@@ -102,7 +102,7 @@ test("another tenant's id in the path gets the same response as a missing tenant
     }
 });
 
-test('an id of another tenant in a body gets the same response as a missing id', async () => {
+test("in a request body, the id of another tenant's agent gets the same response as a missing id", async () => {
   const ask = (agent_id: string) =>
     p.send('POST', `${p.tenant}/webhook-integrations`, { key: admin, body: { provider: 'github', agent_id, label: 'x' } });
   assert.equal(comparable(await ask(foreign.agent_id), foreign.agent_id), comparable(await ask(MISSING), MISSING));
@@ -125,7 +125,7 @@ test('each list in a tenant contains only resources of that tenant', async () =>
   }
 });
 
-test("each read of a tenant's data by a super-admin is recorded in that tenant, including reads of a delivery's body", async () => {
+test("each read of a tenant's data by a super-admin, even of a delivery's body, is recorded as an event of that tenant", async () => {
   const paths = [`/deliveries/${foreign.delivery}/body`, `/agents/${foreign.agent_id}`, '/audit-logs'].map(
     (path) => otherTenant.tenant + path,
   );
@@ -163,7 +163,7 @@ test("a tenant's API keys cannot use platform operations, and a malformed id get
     assert.is((await p.send('GET', `${p.tenant}/agents/${encodeURI(id)}`, { key: admin })).status, 404, id);
 });
 
-test("a tenant's API key works only in its tenant, even if its owner is a member of others", async () => {
+test("a tenant's API key works only in its tenant, even if its owner is a member of other tenants", async () => {
   const inOtherTenant = await addMember(p, 'OWNER', otherTenant.id);
   for (const path of ['', '/agents', `/agents/${foreign.agent_id}`]) {
     assert.is((await p.send('GET', otherTenant.tenant + path, { key: inOtherTenant.key })).status, 200, path);

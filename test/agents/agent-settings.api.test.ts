@@ -14,7 +14,7 @@ const lastEvent = () => {
   return [type, data];
 };
 
-test('skill authoring and skill visibility have operations of their own, which return the agent', async () => {
+test('skill authoring and skill visibility each have an operation that changes the setting and returns the agent', async () => {
   const authoring = await put('can-author-skills', { can_author_skills: true });
   assert.equal([authoring.status, (authoring.body as Json).can_author_skills], [200, true]);
   assert.equal(lastEvent(), ['AgentSkillAuthoringChanged', { can_author_skills: true }]);
@@ -49,12 +49,12 @@ test('an agent has no budget at first; a budget is stored in micro-dollars, kept
   assert.equal((await put('budget', { hourly_limit_usd: null })).body, { hourly_limit_usd: null });
 });
 
-test('a budget that is negative, too large, too precise or no number is refused with 422', async () => {
+test('a budget that is negative, too large, too precise or not a number is refused with 422', async () => {
   for (const hourly_limit_usd of [-0.01, 1_000_000_001, 0.0000001, '5', true])
     assert.is((await put('budget', { hourly_limit_usd })).status, 422, String(hourly_limit_usd));
 });
 
-test('an as-of read returns the budget of that time, and restoring a revision sets the budget back', async () => {
+test('an as-of read returns the budget at that position, and restoring an earlier revision of the agent restores its budget', async () => {
   const first = await put('budget', { hourly_limit_usd: 1 });
   await put('budget', { hourly_limit_usd: 2 });
   const at = first.headers.get('consistency-token')!;

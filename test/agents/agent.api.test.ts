@@ -74,7 +74,7 @@ test('create and update store every field', async () => {
   assert.equal(await read(plain), answer.body);
 });
 
-test('an update leaves absent fields unchanged; null clears a field or resets its default, but is refused for name and is_active', async () => {
+test('an update leaves absent fields unchanged; null clears a field or resets it to its default, but is refused for name and is_active', async () => {
   const agent = await createAgent({
     description: 'd',
     voice: 'v',
@@ -225,7 +225,7 @@ test('if 50 requests create an agent with the same slug at once, exactly one suc
   assert.equal(pointersOf(await create({ slug })), ['/slug']);
 });
 
-test('if many requests create an agent with the slug of a deleted agent, one succeeds, and the new agent has another id', async () => {
+test('if many requests create an agent with the slug of a deleted agent at once, one succeeds, and the new agent and the deleted one have different ids', async () => {
   const slug = 'again';
   const ids = new Set<unknown>();
   for (let generation = 0; generation < 4; generation++) {

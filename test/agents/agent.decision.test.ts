@@ -144,7 +144,7 @@ test('the last OWNER of an agent cannot lose that role', () => {
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('an OWNER role of an earlier membership has no effect: another OWNER still cannot be removed, and the role can be assigned again', () => {
+test('an OWNER role of an earlier membership does not count: the only other OWNER of the agent cannot lose that role, and the earlier role can be assigned again', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
@@ -174,7 +174,7 @@ test('if all owners of an agent have left the tenant, the OWNERs of the tenant o
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant of an earlier membership has no effect: it can be granted again, but not revoked', () => {
+test('a grant of an earlier membership has no effect: it cannot be revoked, but access can be granted again', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const rejoined = { [B]: later };

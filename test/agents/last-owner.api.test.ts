@@ -34,7 +34,7 @@ test('if both owners of an agent are removed from the tenant at the same time, o
   }
 });
 
-test('if a member creates an agent while being removed, either the member or the OWNER of the tenant owns it', async () => {
+test('if a member creates an agent while being removed from the tenant, either the member or the OWNER of the tenant owns the agent', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const one = await newMember();
     const [creation, removal] = await Promise.all([postAgent(one), removeMember(one)]);
@@ -46,7 +46,7 @@ test('if a member creates an agent while being removed, either the member or the
   }
 });
 
-test('if an agent is transferred to a member who is being removed, it has an owner afterwards', async () => {
+test('if an agent is transferred to a member while that member is being removed from the tenant, the agent has an owner afterwards', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const one = await newMember();
     const agent = await createAgent(owner);
@@ -56,7 +56,7 @@ test('if an agent is transferred to a member who is being removed, it has an own
   }
 });
 
-test('if all owners of a deleted agent have left, the member who restores it becomes its owner', async () => {
+test('if all owners of a deleted agent have left the tenant, the member who restores the agent becomes its owner', async () => {
   const one = await newMember();
   const agent = await createAgent(one);
   await p.send('DELETE', agent, { key: one.key });
@@ -71,7 +71,7 @@ test('if all owners of a deleted agent have left, the member who restores it bec
   );
 });
 
-test('a restored agent keeps an owner who is still a member', async () => {
+test('if the owner of a deleted agent is still a member of the tenant, that member owns the agent after another one restores it', async () => {
   const one = await newMember();
   const agent = await createAgent(one);
   await p.send('DELETE', agent, { key: one.key });
@@ -108,30 +108,30 @@ const makeOwner = ({ agent, one }: Race, { user_id }: NewMember) =>
 
 const RACES: readonly RaceScenario[] = [
   {
-    what: 'transferred to a member',
+    what: 'a member is removed from the tenant while another process transfers an agent to that member',
     before: async ({ agent, one }) =>
       p.send('POST', `${agent}/transfer-ownership`, { key: one.key, body: { new_owner_id: owner.user_id } }),
     request: ({ agent, one }) => ['POST', `${agent}/transfer-ownership`, { new_owner_id: one.user_id }],
   },
   {
-    what: 'left to one owner by revoking the other',
+    what: 'an owner of an agent is removed from the tenant while another process revokes the OWNER role of the only other owner',
     before: (race) => makeOwner(race, race.two),
     request: ({ agent, two }) => ['DELETE', `${agent}/roles/${two.user_id}`],
   },
   {
-    what: 'left to one owner by making the other MANAGER',
+    what: 'an owner of an agent is removed from the tenant while another process makes the only other owner a MANAGER',
     before: (race) => makeOwner(race, race.two),
     request: ({ agent, two }) => ['PUT', `${agent}/roles/${two.user_id}`, { role: 'MANAGER' }],
   },
   {
-    what: 'restored for its owner',
+    what: 'the owner of a deleted agent is removed from the tenant while another process restores the agent',
     before: ({ agent }) => p.send('DELETE', agent),
     request: ({ agent }) => ['POST', `${agent}/restore`, {}],
   },
 ];
 
 for (const { what, before, request } of RACES)
-  test(`if an agent is ${what} in one process while another process removes that user, the OWNER of the tenant owns it`, async () => {
+  test(`if ${what}, the OWNER of the tenant owns the agent afterwards`, async () => {
     const other = await pausedProcess();
     const [one, two] = [await newMember(), await newMember()];
     const agent = await createAgent(one);

@@ -43,7 +43,7 @@ test('reordering keeps the date of each model; reordering to the same order appe
   for (const id of [a, c]) assert.is(since(after, id), since(before, id));
 });
 
-test('a model chain has 1 to 5 different models', async () => {
+test('a model chain is refused unless it contains 1 to 5 models, all different', async () => {
   assert.is((await put(a, b, c, d, e)).status, 200);
   for (const [ids, pointer] of [
     [[], '/model_ids'],
@@ -59,7 +59,7 @@ test('a model chain has 1 to 5 different models', async () => {
   assert.equal(idsOf(await p.send('GET', path)).length, 5);
 });
 
-test('a model that is unknown, disabled or not available to the tenant is refused, and the error points to it', async () => {
+test('a model chain with a model that is unknown, disabled or not available to the tenant is refused, and the error points to that model', async () => {
   const wrong = [
     `c${'0'.repeat(24)}`,
     await registerModel({ status: 'disabled' }),
@@ -82,7 +82,7 @@ test('if several model chains are set at once, each response shows its own chain
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('the slug of a model is unique per provider; tenants see only the models available to them, without the field config', async () => {
+test('two models of one provider cannot have the same slug; tenants see only the models available to them, without the field config', async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });

@@ -33,7 +33,7 @@ const removedMember = async () => {
 
 const assignmentOf = ({ body }: Answer): Assignment => body as Assignment;
 
-test('a role or grant of an earlier membership cannot be revoked, neither before nor after the user rejoins', async () => {
+test('revoking a role or grant of an earlier membership is refused, both before and after the user rejoins the tenant', async () => {
   const { p, agent, user_id, paths, rejoin, of } = await removedMember();
   const revoke = async () => [(await p.send('DELETE', paths.roles)).status, (await p.send('DELETE', paths.grants)).status];
   const revokeByRequest = () =>
@@ -74,7 +74,7 @@ for (const [role, granted] of [
   ['MANAGER', 'EDITOR'],
   ['VIEWER', 'VIEWER'],
 ] as const)
-  test(`for a member who has rejoined, role ${role} and grant ${granted} do not continue the earlier ones: they have new dates, and the first grant gets 201, a repeated one 200`, async () => {
+  test(`if a removed member rejoins and gets role ${role} and grant ${granted}, both have new dates; the first request for the grant gets 201, and the next one 200`, async () => {
     const { p, agent, user_id, assign, grant, paths, rejoin, of, before } = await removedMember();
     const since = await rejoin();
     const assigned = assignmentOf(await assign(role));

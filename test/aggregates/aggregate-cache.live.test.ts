@@ -41,7 +41,7 @@ const REVOCATIONS: readonly Revocation[] = [
 ];
 
 for (const { name, status, revoke } of REVOCATIONS)
-  test(`${name} is refused by every API process within a second, although each process has the earlier access in its cache`, async () => {
+  test(`${name} is refused by every API process within a second, even if the process still has the earlier state in its cache`, async () => {
     const p = await createTestPlatform();
     const other = await startSecondPlatform(p);
     const member = await addMember(p, 'MEMBER');
@@ -75,7 +75,7 @@ test('every API process refuses an API key exactly from its expiry time on, alth
   await p.close();
 });
 
-test('a user whose suspension ends has access again on the other API process within a second', async () => {
+test('when a suspension of a user is ended by one API process, the user has access through another API process within a second', async () => {
   const p = await createTestPlatform();
   const other = await startSecondPlatform(p);
   const member = await addMember(p, 'MEMBER');
@@ -91,7 +91,7 @@ test('a user whose suspension ends has access again on the other API process wit
   await p.close();
 });
 
-test('a role that a process with a slow clock assigned is effective at once, and ends with the membership', async () => {
+test('a role on an agent that a process with a slow clock assigns is effective at once, and ends when the user is removed from the tenant', async () => {
   const p = await createTestPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;

@@ -12,7 +12,7 @@ test('the map keeps the most recently used entries, and always fewer than twice 
   assert.equal(kept, numbers(1_000).slice(-kept.length));
 });
 
-test('reading an entry with get keeps it from being dropped; reading it with peek does not', () => {
+test('reading an entry with get protects it from eviction; reading it with peek does not', () => {
   const map = createLruMap<number, string>({ capacity: 10 });
   map.set(-1, 'used');
   map.set(-2, 'only seen');
@@ -24,7 +24,7 @@ test('reading an entry with get keeps it from being dropped; reading it with pee
   assert.equal([map.get(-1), map.get(-2)], ['used', undefined]);
 });
 
-test('the total weight of each generation of entries is bounded, and a replaced entry counts only once', () => {
+test('the total weight of the entries is bounded, and a replaced entry counts only once', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (let times = 0; times < 100; times++) map.set('replaced', 'x'.repeat(50));

@@ -20,7 +20,7 @@ const findable = (from: string, name: string): boolean => {
   return from !== '' && findable(from.includes('/node_modules/') ? from.slice(0, from.lastIndexOf('/node_modules/')) : '', name);
 };
 
-test('every optional dependency of every package has an entry, even if it is for another platform than this one', () =>
+test('the lock file has an entry for every optional dependency of every package, including those for other platforms', () =>
   equal(
     Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).flatMap((name) => (findable(path, name) ? [] : [`${path || 'annals'}: ${name}`])),

@@ -48,7 +48,7 @@ const jsonBodies = described.flatMap(({ name, operation: { requestBody, response
   ),
 );
 
-test('every JSON body has an example, and its schema accepts it', () => {
+test('every JSON body has an example that matches the schema of the body', () => {
   assert.ok(jsonBodies.length > 100);
   const faults = jsonBodies.flatMap(({ place, media: { schema, example } }) =>
     example === undefined ? [`${place}: has no example`] : schemaErrors(schema, example, schemas).map((error) => `${place}${error}`),
@@ -56,7 +56,7 @@ test('every JSON body has an example, and its schema accepts it', () => {
   assert.equal(faults, []);
 });
 
-test('every other body that is data has an example, too', () => {
+test('every request or response body that is not JSON has an example, unless this test exempts its content type', () => {
   const missing = described.flatMap(({ name, operation: { requestBody, responses } }) =>
     [requestBody, ...Object.values(responses)]
       .flatMap((body) => Object.entries(body?.content ?? {}))
@@ -78,7 +78,7 @@ const undescribed = (schema: Schema, at: string): string[] => [
   ...[schema.items, ...(schema.anyOf ?? [])].flatMap((one) => (one ? undescribed(one, at) : [])),
 ];
 
-test('every field and parameter has a description, unless its name says everything', () => {
+test('every field and parameter has a description, except fields whose names are self-explanatory', () => {
   const fields = [
     ...Object.entries(schemas).flatMap(([name, schema]) => undescribed(schema, name)),
     ...jsonBodies.flatMap(({ place, media }) => undescribed(media.schema, place)),
@@ -89,7 +89,7 @@ test('every field and parameter has a description, unless its name says everythi
   assert.equal([...fields, ...new Set(parameters)], []);
 });
 
-test('every summary is short', () => {
+test('the summary of every operation has at most 48 characters and no semicolon', () => {
   const long = described.filter(({ operation: { summary } }) => summary.length > 48 || summary.includes(';'));
   assert.equal(
     long.map(({ name, operation }) => `${name}: ${operation.summary}`),
@@ -97,13 +97,13 @@ test('every summary is short', () => {
   );
 });
 
-test('every tag has a text, is used, and is not the heading under which /docs lists the schemas', () => {
+test('every tag has a description, is used by an operation, and is not called Models, the heading under which /docs lists the schemas', () => {
   const used = new Set(described.flatMap(({ operation }) => operation.tags));
   assert.equal(document.tags.map(({ name }) => name).sort(), [...used].sort());
   for (const { name, description } of document.tags) assert.ok(description.length > 20 && name !== 'Models', name);
 });
 
-test('the introduction explains keys, errors, paging, ETags, idempotency, consistency, as-of reads and rate limits', () => {
+test('the introduction of the OpenAPI document explains keys, errors, paging, ETags, idempotency, consistency, as-of reads and rate limits', () => {
   for (const subject of ['Authorization', 'problem', 'Link', 'If-Match', 'Idempotency-Key', 'Consistency-Token', 'as_of', 'Retry-After'])
     assert.ok(document.info.description.includes(subject), subject);
   assert.is(document.info.license.name, 'MIT');
@@ -113,7 +113,7 @@ test('the status 429 is documented for every rate-limited route, and for no othe
   for (const { path, name, operation } of described) assert.is('429' in operation.responses, isLimited(path, operation), name);
 });
 
-test('every problem is a shared response, and its examples name the codes of its status', () => {
+test('every problem response is a shared component, and its examples show exactly the codes of its status', () => {
   for (const { name, operation } of described)
     for (const [status, { $ref, content = {} }] of Object.entries(operation.responses)) {
       if (/^[123]/.test(status) || !('application/problem+json' in content || $ref)) continue;
@@ -129,7 +129,7 @@ test('every problem is a shared response, and its examples name the codes of its
     }
 });
 
-test('every example of a problem is valid', () => {
+test('every example of a problem matches the schema of problems and has the status of its code', () => {
   const examples = Object.values(responses).flatMap(({ content }) => Object.values(content['application/problem+json']!.examples ?? {}));
   assert.ok(examples.length >= Object.keys(PROBLEMS).length);
   for (const { value } of examples) {

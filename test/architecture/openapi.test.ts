@@ -291,6 +291,6 @@ test(`every operation responds to valid and almost valid requests as documented 
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -137,14 +137,14 @@ const forbiddenImports = (room: string, file: string): string[] =>
   });
 
 for (const room of rooms)
-  test(`${room} imports only the rooms and packages that it may import`, () =>
+  test(`the folder ${room} imports only from the folders and packages that are allowed for it`, () =>
     equal(
       filesOf(room).flatMap((file) => forbiddenImports(room, file).map((name) => `${file} imports ${name}`)),
       [],
     ));
 
 for (const [room, forbidden] of Object.entries(FORBIDDEN_CODE))
-  test(`${room} contains no clock and no randomness${room === 'domain' ? ', and nothing asynchronous' : ''}`, () =>
+  test(`the code of the folder ${room} uses no clock and no randomness${room === 'domain' ? ', and is never asynchronous' : ''}`, () =>
     equal(
       filesOf(room).flatMap((file) => {
         const found = forbidden.exec(withoutComments(file).replace(/'[^'\n]*'/g, "''"));
@@ -154,7 +154,7 @@ for (const [room, forbidden] of Object.entries(FORBIDDEN_CODE))
     ));
 
 for (const room of everywhere)
-  test(`${room} has only the folders that are listed`, () => {
+  test(`the folder ${room} contains only the folders that this test lists`, () => {
     const folders = new Set(filesOf(room).map((file) => folderOf(room, file)));
     equal(
       [...folders].filter((folder) => folder !== '' && !FOLDERS[room]!.includes(folder)),
@@ -188,7 +188,7 @@ test('every file name in infra is unique', () => {
 const SQL = /['"`](?:select|insert into|update|delete from|create|alter|drop) [^'"`]*\b(?:from|set|values|table|schema|index|extension)\b/;
 const MAY_HOLD_SQL = ['infra/readmodel/', 'infra/projector/', 'infra/postgres/', 'infra/ratelimit/'];
 
-test('texts of SQL are only in the folders of infra that run them; every other query is built with Kysely', () =>
+test('SQL text occurs only in the folders of infra that run it; every other query is built with Kysely', () =>
   equal(
     roomsAndInfra
       .flatMap(filesOf)
@@ -214,7 +214,7 @@ test('no file has a vague name such as utils or index', () =>
     [],
   ));
 
-test('every line of code that the mutation run removes occurs in its file', () =>
+test('every line of code that the mutation tests replace occurs in its source file', () =>
   equal(
     [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS].filter(({ edits }) =>
       edits.some(([file, from]) => !textOf(file).includes(from)),
@@ -229,7 +229,7 @@ test("the README's table of environment variables lists exactly the variables th
   equal([...rows].sort(), variableNames.filter((name) => !reservedVariables.includes(name)).sort());
 });
 
-test('no code but the configuration reads a variable that has no effect yet', () => {
+test('only the configuration reads the environment variables that have no effect yet', () => {
   const fields = reservedVariables.map((name) => {
     const fixed = name.replace(/<.*/, '').toLowerCase();
     if (fixed === 'oauth_') return 'oauth';

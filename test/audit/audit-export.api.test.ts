@@ -78,7 +78,7 @@ test('two exports up to the same position have the same bytes, even if events we
   assert.ok((await exportLog()).text.length > first[0]!.text.length);
 });
 
-test('an export up to an earlier position is a prefix of a later one; up to a position before the first event it is empty', async () => {
+test('an export up to an earlier position is a prefix of an export up to a later one; an export up to a position before the first event is empty', async () => {
   const full = await exportLog();
   const middle = linesOf(full)[3]!;
   const part = await exportLog(`to_position=${middle.position}`);
@@ -89,7 +89,7 @@ test('an export up to an earlier position is a prefix of a later one; up to a po
   assert.is((await exportLog('to_position=0:0&format=csv')).text.split('\r\n').length, 2, 'only the header');
 });
 
-test('an export with filters contains only the entries that match, and its event names the filters', async () => {
+test('an export with filters contains only the entries that match, and the event that records the export contains the filters', async () => {
   const full = await exportLog();
   const lines = linesOf(full);
   const from = String(lines[1]!.created_at);
@@ -112,7 +112,7 @@ test('an export with filters contains only the entries that match, and its event
   assert.is((await exportLog(query)).text, part.text, 'the same parameters yield the same bytes');
 });
 
-test('an export is recorded as an event of its caller, whose position is after the exported entries', async () => {
+test('an export is recorded as an event with its caller as the actor; the position of that event is after the exported entries', async () => {
   const answer = await exportLog('format=csv');
   const [exported] = p.eventsOf('AuditExported').slice(-1);
   assert.equal(exported!.data, { format: 'csv', position: tokenOf(answer) });
@@ -195,7 +195,7 @@ test('each entry of an OCSF export has the required fields of its class, and all
   }
 });
 
-test('members, roles, super-admins and sign-ins have their own OCSF classes, and severe actions a higher severity', () => {
+test('members, roles, super-admins and sign-ins have OCSF classes of their own, and severe actions have a higher severity', () => {
   const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
   for (const [action, class_uid, activity, severity, user] of [
     ['member.added', 3006, 'Add User', 2, 'u1'],

@@ -87,7 +87,7 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('audit log entries can be filtered by user, by API key and by the start of the action', async () => {
+test('audit log entries can be filtered by user, by API key and by the first part of the action, such as agent', async () => {
   const all = await lines();
   const idsOf = (found: Line[]) => found.map(({ id }) => id);
   const keyId = String((all.find(({ user_id }) => user_id === owner.user_id)!.actor as Json).key_id);
@@ -102,7 +102,7 @@ test('audit log entries can be filtered by user, by API key and by the start of 
     assert.equal(await lines(none), [], none);
 });
 
-test('filtering the audit log by actor also works for an agent that used its runner key, and for a part of the platform, given by name', async () => {
+test("filtering the audit log by actor also finds the entries of an agent that used its runner key, and of the platform's own components", async () => {
   const runner = ((await send('POST', `agents/${agent}/runner-keys`, { name: 'acts' })).body as Json).key as string;
   assert.is((await p.send('GET', `${p.tenant}/members`, { key: runner })).status, 403);
   await p.recordRefusals();
@@ -112,7 +112,7 @@ test('filtering the audit log by actor also works for an agent that used its run
   assert.ok((await lines('actor=annals')).length > 0);
 });
 
-test('the entry of a forged delivery has its IP address and user agent; entries of acknowledgements name the agent', async () => {
+test('the audit log entry of a forged delivery has its IP address and user agent; entries of acknowledgements name the agent', async () => {
   const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
   const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
   assert.is(forged.status, 401);
@@ -157,7 +157,7 @@ test('audit log entries are listed newest first, in pages', async () => {
   assert.equal(seen, all);
 });
 
-test("creating the owner's first key is in the tenant's audit log; the platform's own actions are in the platform's audit log", async () => {
+test("a tenant's audit log contains the creation of its owner's first key; actions of the platform itself are in the platform's audit log", async () => {
   const { tenant, id, key } = await createSecondTenant(p);
   await p.waitForProjections();
   const theirs = (await p.send('GET', `${tenant}/audit-logs`, { key })).body as Line[];
@@ -174,7 +174,7 @@ test("creating the owner's first key is in the tenant's audit log; the platform'
   );
 });
 
-test("a platform operation on a tenant appears in the audit logs of both; an action within a tenant appears only in the tenant's", async () => {
+test("a platform operation on a tenant appears in the audit logs of the platform and the tenant; an action within a tenant, only in the tenant's", async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });

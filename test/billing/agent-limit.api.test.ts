@@ -20,7 +20,7 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
 const problemOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
 const LIMIT_REACHED = [409, 'plan_limit', 'agents'];
 
-test('of a hundred concurrent requests to create an agent, as many succeed as the plan allows', async () => {
+test('of a hundred concurrent requests to create an agent, exactly as many succeed as the plan allows', async () => {
   const { create, send } = await tenantWith('many', { agents: 7 });
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
@@ -29,7 +29,7 @@ test('of a hundred concurrent requests to create an agent, as many succeed as th
   assert.is(((await send('GET', '/agents')).body as unknown[]).length, 7);
 });
 
-test('a deleted agent no longer counts against the limit; a restored agent counts again', async () => {
+test('a deleted agent no longer counts against the agent limit of the plan; a restored agent counts again', async () => {
   const { create, send } = await tenantWith('room', { agents: 2 });
   const first = await create('first');
   await create('second');
@@ -45,7 +45,7 @@ test('a deleted agent no longer counts against the limit; a restored agent count
   );
 });
 
-test('creating an agent beyond the limit is refused, and does not reuse the slug of a deleted agent', async () => {
+test('creating an agent beyond the limit is refused, and a deleted agent whose slug it would have reused can still be restored', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);

@@ -32,7 +32,7 @@ const newDeliveryId = () => ({ 'x-github-delivery': `delivery-${deliveryCount++}
 const problemOf = ({ status, json }: Answer) => [status, json.code];
 const QUOTA_EXCEEDED = [429, 'rate_limited'];
 
-test('a delivery beyond the quota gets 429 with Retry-After and appends no event of its own', async () => {
+test('a delivery beyond the quota gets 429 with Retry-After, and no event is appended for this single delivery', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
@@ -198,7 +198,7 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the quota; each can accept at most one lease beyond it', async () => {
+test('two processes share the delivery quota of a tenant; each can accept at most one lease beyond it', async () => {
   let found = await flood();
   for (let tries = 1; !found && tries < 5; tries++) found = await flood();
   const { passed, max } = found!;

@@ -34,7 +34,7 @@ const resourcesOf = async ({ url }: Platform, key: string): Promise<unknown[]> =
 
 const demoDirectories = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-demo-'));
 
-test('the demo starts a platform of its own although ANNALS_URL and ANNALS_KEY name another one, and with --on it deletes what it creates', () =>
+test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are set; with --on it uses the given platform and deletes what it created', () =>
   withPlatform(async (platform) => {
     const key = await superAdminKey(platform);
     const before = [await resourcesOf(platform, key), demoDirectories()];
@@ -66,7 +66,7 @@ test('if the demo is interrupted, it still deletes what it has created on a runn
     equal([await resourcesOf(platform, key), demoDirectories()], before);
   }));
 
-test('annals demo --on names what is wrong with its arguments', async () => {
+test('annals demo --on reports a malformed URL and a missing ANNALS_KEY', async () => {
   const { code, output } = await demo({}, '--on', 'localhost:4100');
   is(code, 2);
   match(output, '--on must be a URL');

@@ -34,7 +34,7 @@ test('annals doctor checks every part, and exits with code 1 if the master key i
     match(wrong, 'is not the one that wrapped');
   }));
 
-test('on a stopped platform, annals doctor names the services that are down, and other commands name annals doctor', () =>
+test('if the platform is stopped, annals doctor names the services that are down, and other commands advise the user to run annals doctor', () =>
   withPlatform(async (platform) => {
     await platform.stop();
     const [code, output] = await runCommand(platform, ['doctor']);
@@ -60,7 +60,7 @@ const examine = async (platform: Pick<Platform, 'data' | 'url'>, env: NodeJS.Pro
   return { code, of: (part: string) => findings.find((finding) => finding.part === part)! };
 };
 
-test('before the first start, annals doctor fails at nothing, and says what does not exist yet', () =>
+test('before the first start, annals doctor reports no failure, and says which parts do not exist yet', () =>
   withTempDirectory(async (dir) => {
     const [code, output] = await runCommand({ data: join(dir, 'data'), url: 'http://127.0.0.1:1' }, ['doctor']);
     is(code, 0, output);
@@ -69,7 +69,7 @@ test('before the first start, annals doctor fails at nothing, and says what does
     not.match(output, /FAIL/);
   }));
 
-test('annals doctor has separate advice for a master key that is missing, wrong, too short or open, and names every problem', () =>
+test('annals doctor gives separate advice for a master key file that is missing, wrong, too short or readable by others, and reports all its problems at once', () =>
   withPlatform(async (platform) => {
     const file = join(platform.data, 'other.key');
     const keyFinding = async () => (await examine(platform, { MASTER_KEY_FILE: file })).of('master key');
@@ -89,7 +89,7 @@ test('annals doctor has separate advice for a master key that is missing, wrong,
     is((await examine(platform)).of('master key').advice, `chmod 600 ${join(platform.data, 'master.key')}`);
   }));
 
-test('annals doctor reports the age of the last backup, a service of another platform, and what it could not look at', () =>
+test('annals doctor reports the last backup, a service that belongs to another platform, and the parts that it could not check', () =>
   withPlatform(async (platform) => {
     await eventually('every check passes', async () => (await examine(platform)).code === 0);
     const { of: healthy } = await examine(platform);
@@ -119,7 +119,7 @@ test('annals doctor reports the age of the last backup, a service of another pla
       match(of(part).message, 'not looked at, because Postgres does not work');
   }));
 
-test('annals replay selects events by type, number and order, follows new ones, indents them with --pretty, and refuses an unknown stream', () =>
+test('annals replay selects events by type, count and order, follows new events, indents with --pretty, and refuses an unknown stream', () =>
   withPlatform(async (platform) => {
     const types = async (...words: string[]): Promise<string[]> => {
       const [code, output] = await runCommand(platform, ['replay', ...words]);

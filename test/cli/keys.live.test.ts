@@ -28,7 +28,7 @@ const statusFor = async ({ url }: Platform, key: string): Promise<number> =>
 
 type Event = { type: string; metadata: { actor: { kind: string; id: string } } };
 
-test('without any API key, annals keys creates one of a super-admin, lists and revokes it, and records each', () =>
+test('annals keys creates, lists and revokes an API key of a super-admin without using an API key; the log records the changes', () =>
   withPlatform(async (platform) => {
     const run = on(platform);
     const created = await run('keys', 'create', '--super-admin', '--name', 'Way back in');
@@ -57,7 +57,7 @@ test('without any API key, annals keys creates one of a super-admin, lists and r
     equal(own, ['ApiKeyCreated', 'ApiKeyRevoked']);
   }));
 
-test('annals keys new prints a well-formed key, which the first start takes as ANNALS_ADMIN_KEY; a later start reports another one', () =>
+test('annals keys new prints an API key that the first start uses as ANNALS_ADMIN_KEY; a later start with a different key reports that it does not work', () =>
   withTempDirectory(async (dir) => {
     const [first, second] = [await annals(['keys', 'new']), await annals(['keys', 'new'])].map(({ output }) => output.trim()) as [
       string,
@@ -82,7 +82,7 @@ test('annals keys new prints a well-formed key, which the first start takes as A
     not.match(output, second);
   }));
 
-test('annals keys names what is wrong with its arguments', async () => {
+test('annals keys reports which of its arguments is missing or unexpected', async () => {
   for (const [words, wrong] of [
     [['keys', 'create'], '--super-admin is missing'],
     [['keys', 'create', '--super-admin', '--name'], '--name needs a value'],

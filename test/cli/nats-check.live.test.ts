@@ -28,7 +28,7 @@ const withOpenServer = (flags: readonly string[], use: (natsUrl: string) => Prom
     }
   });
 
-test('the doctor tells a NATS server without JetStream from one that is down, and says how to enable JetStream', async () => {
+test('annals doctor distinguishes a NATS server without JetStream from one that is down, and says how to enable JetStream', async () => {
   await withOpenServer([], async (natsUrl) => {
     const { level, message, advice } = await checkNats({ natsUrl }, ADVICE);
     equal([level, message], ['fail', 'JetStream is off']);
@@ -38,7 +38,7 @@ test('the doctor tells a NATS server without JetStream from one that is down, an
   equal([down.level, down.advice], ['fail', ADVICE]);
 });
 
-test('the doctor warns of a NATS server that lets every client in, and of a missing account seed', () =>
+test('annals doctor warns if a NATS server accepts every client, or if the account seed is missing', () =>
   withOpenServer(['-js'], async (natsUrl) => {
     const open = await checkNats({ natsUrl, natsAccountSeed: FOREIGN_SEED }, ADVICE);
     is(open.level, 'warn');
@@ -48,7 +48,7 @@ test('the doctor warns of a NATS server that lets every client in, and of a miss
   }));
 
 test(
-  'the doctor accepts a NATS server with accounts, and names the seed of an account that the server does not know',
+  'annals doctor accepts a NATS server with accounts, and reports NATS_ACCOUNT_SEED if the server does not know its account',
   withNatsServer(async ({ address }) => {
     is((await checkNats(address, ADVICE)).level, 'ok');
     const foreign = await checkNats({ ...address, natsAccountSeed: FOREIGN_SEED }, ADVICE);

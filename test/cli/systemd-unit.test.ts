@@ -22,7 +22,7 @@ const wordsOf = (line: string): string[] =>
     (quoted ?? plain!).replace(/\\(.)/g, '$1').replaceAll('$$', '$').replaceAll('%%', '%'),
   );
 
-test('annals unit prints a unit whose command line starts this checkout with its own Node', () => {
+test('annals unit prints a systemd unit that starts this checkout with the Node that runs the command', () => {
   for (const service of ['start', 'serve', 'work']) {
     const text = unit(root, '--service', service);
     equal(wordsOf(settingIn(text, 'ExecStart')!), [process.execPath, join(root, 'infra/main.ts'), service]);
@@ -32,7 +32,7 @@ test('annals unit prints a unit whose command line starts this checkout with its
   is(unit(root), unit(root, '--service', 'start'));
 });
 
-test('annals unit refuses a command that is no service', () => {
+test('annals unit --service refuses every command except start, serve and work', () => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'infra/main.ts'), 'unit', '--service', 'doctor'], {
     encoding: 'utf8',
   });
@@ -41,7 +41,7 @@ test('annals unit refuses a command that is no service', () => {
 });
 
 if (hasSystemd)
-  test('systemd accepts the unit, also for a checkout and a data directory with unusual characters in their names', () => {
+  test('systemd accepts the printed unit, even if the paths of the checkout and the data directory contain unusual characters', () => {
     const { dir, clear } = createTempDirectory();
     const odd = join(dir, 'a 50 % $HOME "checkout"');
     checkout(odd);

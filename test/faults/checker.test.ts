@@ -60,9 +60,9 @@ const expectFindings = (
 
 const withLastAnswers = (...answers: Answer[]): SentDelivery[] => [...[0, 1, 2].map(sentOf), { ...sentOf(3), answers }];
 
-test('if every delivery arrived everywhere once and in order, there is no finding', () => expectFindings({}, {}));
+test('if every delivery arrived everywhere once and in order, the checker reports nothing', () => expectFindings({}, {}));
 
-test('a delivery that was never acknowledged is not reported as lost or duplicated, whether the log contains it or not', () => {
+test('a delivery whose request was never answered is not reported as lost or duplicated, whether the log contains it or not', () => {
   expectFindings({ sent: withLastAnswers(answer('unknown')) }, { unexpected: ['h/d3 was never answered: unknown'] });
   expectFindings(
     { sent: withLastAnswers(answer('unknown')), log: [0, 1, 2].map(loggedOf) },
@@ -70,7 +70,7 @@ test('a delivery that was never acknowledged is not reported as lost or duplicat
   );
 });
 
-test('an acknowledged delivery that is missing in the log is reported as lost, even if only its duplicate was acknowledged', () => {
+test('a delivery that was answered as accepted or as a duplicate, but is missing in the log, is reported as lost', () => {
   const unexpected = ["h/d3 was answered with another id than the log's"];
   expectFindings({ log: [0, 1, 2].map(loggedOf) }, { lost: ['h/d3 is not in the log'], unexpected });
   expectFindings(
@@ -100,7 +100,7 @@ test('a delivery that was not sent or was refused, or whose body or row differs,
   expectFindings({ rows: [...rows.slice(0, 3), { ...rows[3]!, outcome: 'dead' }] }, { unexpected: ['i3 differs in the read model'] });
 });
 
-test('a delivery that is missing in the read model, the stream or a runner is reported as lost; one that occurs twice, as duplicated', () => {
+test('a delivery that is missing in the read model, the NATS stream or a runner is reported as lost; one that occurs there twice, as duplicated', () => {
   const rows = [0, 1, 2].map(loggedOf).map(rowOf);
   expectFindings({ rows }, { lost: ['i3 is not in the read model'] });
   expectFindings({ rows: [...rows, rows[0]!, rowOf(loggedOf(3))] }, { duplicated: ['i0 is 2 times in the read model'] });
@@ -119,7 +119,7 @@ test('a delivery that reaches the runner of another agent is reported as unexpec
   expectFindings({ effects }, { unexpected: ['e3 should not be with the runner of b'] });
 });
 
-test('messages must be in log order; only at a runner, one message may be late for each kill of the broker or of a runner', () => {
+test('messages out of log order are reported, except one late message at a runner for each kill of the broker or of a runner', () => {
   const ids = ['e1', 'e0', 'e2', 'e3'];
   expectFindings({ messages: ids }, { outOfOrder: ['e0 comes too late in the stream'] });
   expectFindings({ effects: new Map([['a', ids]]) }, { outOfOrder: ['e0 reached the runner of a too late'] });
@@ -127,7 +127,7 @@ test('messages must be in log order; only at a runner, one message may be late f
   expectFindings({ effects: new Map([['a', ids]]) }, {}, { brokerKills: 0, runnerKills: 1 });
 });
 
-test('a second run of the command for one event is reported, unless a runner was killed', () => {
+test('a second run of the command for one event is reported as duplicated, unless a runner was killed', () => {
   const commandRuns = ['e0', 'e1', 'e2', 'e3', 'e3'];
   expectFindings({ commandRuns }, { duplicated: ['the command ran 2 times for e3'] });
   expectFindings({ commandRuns }, {}, { brokerKills: 0, runnerKills: 1 });

@@ -69,7 +69,7 @@ test("the reads of a tenant's data that do not accept as_of are exactly those th
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('a read as of now returns the same body as the read without as_of, and the header Projection-Position', async () => {
+test('an as-of read of the current state returns the same body as the read without as_of, and the header Projection-Position', async () => {
   for (const call of tenantReads.filter(acceptsAsOf)) {
     const live = await send(pathOf(call));
     assert.is(live.status, 200, `${call.operationId}: ${live.text}`);
@@ -102,7 +102,7 @@ test('as of a position before the first event, every resource is missing and eve
   }
 });
 
-test('an as-of read of a delivery shows the state it had at that step, even if the runner handled other deliveries in between', async () => {
+test('an as-of read of a delivery shows its state at that position, even if the runner handled other deliveries in between', async () => {
   const { tenant } = own;
   const path = `/tenant/${tenant}/deliveries/${own.delivery}`;
   const accepted = dataset.log.events.find(({ type, id }) => type === 'WebhookAccepted' && id === own.delivery)!;
@@ -169,7 +169,7 @@ test('an as-of read of a delivery shows the state it had at that step, even if t
   dataset.projectionDelay.ms = 0;
 });
 
-test('an as-of read of an integration shows the times of its last deliveries up to that position, for the current and the previous secret', async () => {
+test('an as-of read of an integration shows, for the current and the previous secret, the time of the last delivery up to that position', async () => {
   const created = await dataset.send('POST', `/tenant/${own.tenant}/webhook-integrations`, {
     key: dataset.keys.owner,
     body: { provider: 'github', agent_id: own.agent, label: 'Rotated' },

@@ -17,7 +17,7 @@ const change = fc.record(
   { requiredKeys: [] },
 );
 
-test("an agent as of a response's Consistency-Token equals that response, and as of now it equals the live agent", async () => {
+test("reading an agent as of a response's Consistency-Token returns the agent in that response; reading it as of now returns the current agent", async () => {
   const p = await createTestPlatform();
   let number = 0;
   await fc.assert(
@@ -72,7 +72,7 @@ test('a list as of a time contains the agents that existed then, including those
   await p.close();
 });
 
-test('as-of reads and diffs refuse a position beyond the end of the log, but not one that the projection has yet to reach', async () => {
+test('as-of reads and diffs refuse a position beyond the end of the log, but accept one that the projection has not reached yet', async () => {
   const p = await createTestPlatform();
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const path = `${p.tenant}/agents/${bodyOf(created).id}`;

@@ -57,7 +57,7 @@ test('If-Match is compared with the resource in the path, not with other resourc
   assert.is((await invite('two@example.com', tag)).status, 412);
 });
 
-test('if many concurrent changes send the same ETag, exactly one succeeds', async () => {
+test('if many concurrent changes send the same ETag in If-Match, exactly one succeeds', async () => {
   const path = await createAgent();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => patch(path, `Name ${index}`, { 'if-match': '"0"' })));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -83,7 +83,7 @@ test('If-Match on a resource to which the caller has no access gets the same res
   }
 });
 
-test('a resource without an ETag matches only If-Match: *, and its response is never 304', async () => {
+test('a resource without an ETag matches only If-Match: *, and If-None-Match never leads to 304', async () => {
   const rebuild = (tag: string) => p.send('POST', '/admin/projections/agents/rebuild', { headers: { 'if-match': tag } });
   assert.equal([(await rebuild('"0"')).status, (await rebuild('"0", "1"')).status], [412, 412]);
   assert.is((await rebuild('*')).status, 404, 'the test platform cannot rebuild');

@@ -71,7 +71,7 @@ const texts = bodies.flatMap(([name, { body }]) =>
     : [],
 );
 
-test('every text of every request body is a display text, or is known to be a free text', () => {
+test('every text field of every request body refuses hostile characters, except the free-text fields that this test lists', () => {
   const displayed = texts.filter(({ path }) => !FREE_TEXTS.includes(path[0]!));
   assert.ok(displayed.length > 20, `${displayed.length}`);
   for (const { name, body, path } of displayed)
@@ -100,7 +100,7 @@ test('the API refuses a hostile name with 422 and a message that says what is wr
   assert.is(p.eventsOf('ApiKeyCreated').length, before);
 });
 
-test('names that were stored before these rules still fold and are still shown', async () => {
+test('a hostile name that was stored before the API refused such names is still applied and shown', async () => {
   const name = 'old\u202ename\n';
   const ctx = p.systemContext(p.tenant_id);
   const { category } = await import('../../domain/tenants/tenant.ts');
@@ -115,7 +115,7 @@ test('names that were stored before these rules still fold and are still shown',
   assert.is(((await p.send('GET', '/admin/tenants')).body as Json[])[0]!.name, name);
 });
 
-test('a text of another system is cleaned to a display text, or to null if nothing visible is left', () => {
+test('cleaning a text from another system yields a valid display text, or null if nothing visible is left', () => {
   assert.is(cleanDisplayText(' a\u0000b\ud800c\u001b[31m\n\u202ed ', 255), 'a bc [31m d');
   assert.is(cleanDisplayText(`e${'\u0301'.repeat(128)}`, 255), `e${'\u0301'.repeat(8)}`);
   assert.is(cleanDisplayText('👩\u200d💻'.repeat(9_000), 255)!.length < 800, true);
@@ -152,6 +152,6 @@ test('e-mail addresses whose local part has a dot at an end, or two dots in a ro
   for (const email of ['a.b@b.co', "o'hara+x@b.co", 'A_1@Sub.Example.com']) assert.is(await allow(email), 201, email);
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -16,7 +16,7 @@ const messagesOf = ({ status, body, text }: Answer): [string, string][] => {
   return (body as { errors: FieldError[] }).errors.map(({ pointer, message }) => [pointer, message]);
 };
 
-test('errors name the range of a value, and say in which form it must be', async () => {
+test('the error for an invalid value names the allowed range, and the type if the value has the wrong type', async () => {
   for (const limit of ['0', '201', '100000'])
     assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?limit=${limit}`)), [['/query/limit', 'must be between 1 and 200']]);
   for (const limit of ['x', '-1', '1.5', '0x10'])
@@ -31,7 +31,7 @@ test('errors name the range of a value, and say in which form it must be', async
   assert.equal(messagesOf(await p.send('PUT', `${agent}/models`, { body: { model_ids: [] } })), [['/model_ids', 'must have 1 to 5 items']]);
 });
 
-test('no error contains the words of the schema library', async () => {
+test('no error contains a phrase of the schema library', async () => {
   const foreign = /Invalid|expected|received|Too (big|small)|Unrecognized/;
   const bodies: unknown[] = [
     {},
@@ -66,7 +66,7 @@ test('no error contains the words of the schema library', async () => {
   ]);
 });
 
-test('an unknown query parameter is called one, and a field that the resource has but cannot change is told apart', async () => {
+test('errors distinguish an unknown query parameter, an unknown field and a field that cannot be changed', async () => {
   assert.equal(messagesOf(await p.send('GET', `${p.tenant}/agents?colour=red`)), [
     ['/query/colour', 'is not a query parameter of this operation'],
   ]);
@@ -78,7 +78,7 @@ test('an unknown query parameter is called one, and a field that the resource ha
   ]);
 });
 
-test('a badly formed API key is told apart from a missing one', async () => {
+test('the error for a malformed API key differs from the error for a missing one', async () => {
   const detailOf = async (headers: Record<string, string>) => {
     const { status, body } = await p.send('GET', '/me', { key: '', headers });
     assert.is(status, 401);
@@ -90,7 +90,7 @@ test('a badly formed API key is told apart from a missing one', async () => {
     assert.match(await detailOf({ authorization: `Bearer ${key}` }), /not a well-formed API key/);
 });
 
-test('a conflict names its subject and its kind', async () => {
+test('the response to a conflict contains the conflicting value or resource, and a code for the kind of conflict', async () => {
   const invite = () => p.send('POST', `${p.tenant}/members`, { body: { email: 'twice@example.com' } });
   const { user_id } = (await invite()).body as { user_id: string };
   const { status, body } = await invite();
@@ -102,7 +102,7 @@ test('a conflict names its subject and its kind', async () => {
   assert.equal([again.detail, again.errors[0]!.code], ['The address a@example.com is already allowed', 'already_allowed']);
 });
 
-test('the OpenAPI document offers If-Match only for changes of a resource that exists', () => {
+test('the OpenAPI document lists If-Match only for operations that change an existing resource', () => {
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as {
     paths: Record<string, Record<string, { operationId: string; parameters?: { $ref?: string }[] }>>;
   };

@@ -41,7 +41,7 @@ const clockAhead = (p: TestPlatform, ms: number): void => {
 const foldEvents = (...events: IdempotencyEvent[]) => recorded('idempotency', events).reduce(evolve, initial);
 const claimed: IdempotencyEvent = { type: 'IdempotencyKeyClaimed', data: { route: 'post /x', body_digest: 'd' } };
 
-test('when a process takes an idempotency key, the key is claimed for 30 s, or until the process releases it', () => {
+test('an idempotency key is claimed for 30 s after a process has taken it, or until that process releases it', () => {
   const after = (index: number, ms: number) => new Date(Date.parse(at(index)) + ms).toISOString();
   assert.ok(isClaimed(foldEvents(claimed), after(0, 29_999)));
   assert.not(isClaimed(foldEvents(claimed), after(0, 30_000)));
@@ -49,7 +49,7 @@ test('when a process takes an idempotency key, the key is claimed for 30 s, or u
   assert.not(isClaimed(foldEvents(claimed, { type: 'IdempotencyKeyReleased', data: {} }), at(1)));
 });
 
-test('50 concurrent requests with one key append one event; each gets 201, or 409 while the first is in progress', async () => {
+test('50 concurrent requests with the same idempotency key append one event; each gets 201, or 409 while the first is in progress', async () => {
   const p = await createTestPlatform();
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(p, 'once')));
   assert.is(created(p), 1);
@@ -121,7 +121,7 @@ test('a repeated creation of an API key gets 409 with the Location of the key, a
   await p.close();
 });
 
-test('if a process stops before it appends the event, a repeat gets 409 for 30 s; after that, it runs the request and appends the only event', async () => {
+test('if a process stops before it appends the event, a repeat of the request gets 409 for 30 s; a later repeat runs the request and appends one event', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'AgentCreated');
   void create(p, 'once');
@@ -134,7 +134,7 @@ test('if a process stops before it appends the event, a repeat gets 409 for 30 s
   await p.close();
 });
 
-test('if a process stops after it has appended the event, a repeat after 30 s finds the event and appends no second one', async () => {
+test('if a process stops after it has appended the event, a repeat of the request after 30 s finds the event and appends no second one', async () => {
   const p = await createTestPlatform();
   const died = dieBefore(p, 'IdempotencyKeyFinished');
   void create(p, 'once');
@@ -150,7 +150,7 @@ test('if a process stops after it has appended the event, a repeat after 30 s fi
   await p.close();
 });
 
-test('if a process stops after it has created an API key, a repeat returns that same key', async () => {
+test('if a process stops after it has created an API key, a repeat of the request returns the same API key', async () => {
   const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const died = dieBefore(p, 'IdempotencyKeyFinished');
@@ -213,7 +213,7 @@ test('a repeat gets the same status as the first response: 201 if the first requ
   await p.close();
 });
 
-test('a request that fails because the log is down releases its key, so a repeat succeeds when the log is available again', async () => {
+test('a request that fails because the log is down releases its idempotency key, so a repeat succeeds when the log is available again', async () => {
   const p = await createTestPlatform();
   await p.send('GET', '/me');
   const back = p.log.outage();

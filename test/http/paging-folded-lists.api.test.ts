@@ -55,7 +55,7 @@ let memberCount = 0;
 for (const { path, add, remove } of LISTS)
   for (const sort of ['created_at', '-created_at'])
     for (const same of [false, true])
-      test(`the next page of ${path.split('/').at(-1)} by ${sort}${same ? ', all created at the same time,' : ''} starts after the last item of the previous page, even if that item was removed`, async () => {
+      test(`if ${path.split('/').at(-1)} are listed by ${sort}${same ? ' and were all created at the same time' : ''}, the next page starts after the last item of the previous page, even if that item was removed`, async () => {
         const start = Date.now() + ++memberCount * 1_000;
         let tick = 0;
         p.clock.now = () => start + (same ? 0 : tick++);
@@ -93,7 +93,7 @@ test("the next page of an agent's history starts where the previous one ended, e
   assert.equal(seen, all);
 });
 
-test('the first page of a long history reads each event at most once; a later page reads only its own events and at most 200 earlier ones', async () => {
+test('reading the first page of a long history reads each event at most once; a later page reads its own events and at most 200 earlier ones', async () => {
   const created = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Old', slug: 'old' } });
   const long = created.headers.get('location')!;
   const CHANGES = 1_000;

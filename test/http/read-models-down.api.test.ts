@@ -23,7 +23,7 @@ type Tenant = { status: string; member_count: number; agent_count: number };
 type User = { is_suspended: boolean; tenant_count: number; primary_tenant: { id: string } | null };
 
 for (const [name, failure] of Object.entries(FAILURES))
-  test(`a mutation succeeds while the read models are ${name}, and its response has the last known counts`, async () => {
+  test(`a mutation succeeds while the read models ${name === 'down' ? 'are down' : 'do not respond'}, and its response has the last known numbers of agents, members and tenants`, async () => {
     const p = await createTestPlatform();
     const known = await createSecondTenant(p, 'known');
     const other = await createSecondTenant(p, 'other');
@@ -57,7 +57,7 @@ for (const [name, failure] of Object.entries(FAILURES))
     await p.close();
   });
 
-test('agents can be created while the read models do not respond, and only the first creation waits', async () => {
+test('agents can be created while the read models do not respond, and only the first creation waits for them', async () => {
   const p = await createTestPlatform();
   const back = makeUnavailable(p, FAILURES.silent);
   const create = (slug: string) => p.send('POST', `${p.tenant}/agents`, { body: { name: slug, slug } });

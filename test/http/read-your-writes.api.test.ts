@@ -38,7 +38,7 @@ test('a caller reads its own writes in lists and single resources, even if the p
   await p.close();
 });
 
-test("a tenant's agent count includes an agent that the caller has just created; with a Consistency-Token, the read waits longer than 250 ms", async () => {
+test("a tenant's agent count includes an agent that the caller has just created; a read with a Consistency-Token waits longer than 250 ms for it", async () => {
   const p = await createTestPlatform();
   p.projectionDelay.ms = 25;
   const path = `/admin/tenants/${p.tenant_id}`;
@@ -69,7 +69,7 @@ test('a read by a caller without recent writes does not wait for the projections
   await p.close();
 });
 
-test('if a projection is far behind, the first read of a list waits 250 ms, and the next reads do not wait', async () => {
+test("if a projection is far behind, a caller's first read of a list waits 250 ms, and the next reads do not wait", async () => {
   const p = await createTestPlatform();
   await p.waitForProjections();
   p.projectionDelay.ms = 3_000;
@@ -155,7 +155,7 @@ test('a read of an agent in the aggregate cache does not wait, unless its consis
 
 const user: Principal = { kind: 'user', user_id: 'u', key_id: null, bound_to: null, super_admin: false };
 
-test("a read waits for the caller's latest write, unless that is more than two seconds old", async () => {
+test("a read waits until its projections include the caller's latest write, unless that write is more than two seconds old", async () => {
   const waits: string[] = [];
   let clock = 0;
   const ownWrites = readYourWrites({ passed: async (view, token) => void waits.push(`${view} ${token}`) }, () => clock);
@@ -170,7 +170,7 @@ test("a read waits for the caller's latest write, unless that is more than two s
   assert.equal(waits, []);
 });
 
-test("after a read has timed out, the caller's reads do not wait for that projection during the next second", async () => {
+test("after a read has timed out while waiting for a projection, the caller's reads do not wait for that projection during the next second", async () => {
   let clock = 0;
   let waits = 0;
   const late = async () => {

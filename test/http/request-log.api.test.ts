@@ -69,7 +69,7 @@ test('a request line contains no credential, no body and no value of the path or
   for (const secret of ['in-the', 'in the', key]) assert.not.ok(text.includes(secret), secret);
 });
 
-test('a flood of failing requests is logged in part, followed by the number of the lines that were left out', async () => {
+test('during a flood of failing requests, only some are logged, followed by a line with the number of the others', async () => {
   const { platform, takeLines } = await startPlatform('info');
   const flood = MAX_LINES_PER_INTERVAL + 30;
   for (let sent = 0; sent < flood; sent++) await platform.send('GET', '/me', { key: 'wrong' });
@@ -87,7 +87,7 @@ test('a flood of failing requests is logged in part, followed by the number of t
   );
 });
 
-test('the number of the lines that were left out is logged when the log is closed, once', async () => {
+test('when the log is closed, the number of request lines that were left out is logged once', async () => {
   const { platform, takeLines, closeLog } = await startPlatform('info', 60_000);
   for (let sent = 0; sent < MAX_LINES_PER_INTERVAL + 3; sent++) await platform.send('GET', '/me', { key: 'wrong' });
   takeLines();
@@ -99,7 +99,7 @@ test('the number of the lines that were left out is logged when the log is close
   );
 });
 
-test('a request that is refused before the application gets it is logged and measured', async () => {
+test('a request that the server refuses before it reaches the application is logged and counted in the metrics', async () => {
   const { platform, takeLines, registry, observer } = await startPlatform('info');
   const server = await listen(platform.app, { host: '127.0.0.1', port: 0 }, observer.onMalformed);
   afterTest(server.close);

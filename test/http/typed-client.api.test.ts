@@ -33,11 +33,11 @@ const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ st
 const openapiTypescript = (...options: readonly string[]) =>
   run(['--import', join(fixtures, 'typescript-5-hook.mjs'), join(modules, 'openapi-typescript/bin/cli.js'), 'openapi.json', ...options]);
 
-test('openapi-typescript generates a schema from the document with its default settings', async () => {
+test('openapi-typescript generates a schema from the OpenAPI document with its default settings', async () => {
   await openapiTypescript('--output', 'schema.ts');
 });
 
-test('the document passes all recommended rules of Redocly without a warning', async () => {
+test('the OpenAPI document passes all recommended rules of Redocly without a warning', async () => {
   // openapi-typescript first validates the document with the rules of Redocly that a configuration file names.
   writeFileSync(join(dir, 'redocly.yaml'), 'extends: [recommended]\n');
   const { stderr } = await openapiTypescript('--redocly', 'redocly.yaml', '--output', 'validated.ts');
@@ -64,6 +64,6 @@ test('the compiled program creates, lists, updates and deletes resources', async
   });
 });
 
-test('the platform stops', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -40,7 +40,7 @@ const withSeededPlatform = async (
   clear();
 };
 
-test('an API key from the command line works even if the super-admin was suspended, and its owner is one again', () =>
+test('creating an API key on the command line makes its suspended owner an active super-admin again, so the key works', () =>
   withSeededPlatform(async ({ process, first, operator, statusFor }) => {
     const ctx = process.systemContext();
     const admin = (await createSuperAdminKey(operator, 'One', 'a test')).state.owner_id;
@@ -51,7 +51,7 @@ test('an API key from the command line works even if the super-admin was suspend
     assert.is(await statusFor(first), 200);
   }));
 
-test('a start reports an ANNALS_ADMIN_KEY that is unknown, revoked, expired, of a tenant, or of a suspended owner', () =>
+test('a start reports an ANNALS_ADMIN_KEY that is unknown, revoked, expired, limited to a tenant, or owned by a suspended user', () =>
   withSeededPlatform(async ({ process, first, operator }) => {
     const ctx = process.systemContext();
     const faultOf = async (key: string): Promise<string | undefined> => {

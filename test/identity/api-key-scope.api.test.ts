@@ -23,7 +23,7 @@ const statusOf = async (method: string, path: string, key: string, body?: Json) 
   (await p.send(method, path, { key, ...(body ? { body } : {}) })).status;
 const scopeOf = ({ body }: Answer) => [(body as Json).read_only, (body as Json).role];
 
-test('the response to the creation of a key and the list of keys show what the key is limited to', async () => {
+test('the response that creates an API key and the list of keys both show whether the key is read-only, and the role that limits it', async () => {
   assert.equal(scopeOf(await post({})), [false, null]);
   assert.equal(scopeOf(await post({ read_only: true, role: 'AUDITOR' })), [true, 'AUDITOR']);
   await p.waitForProjections();
@@ -31,7 +31,7 @@ test('the response to the creation of a key and the list of keys show what the k
   assert.equal([limited!.read_only, limited!.role, full!.read_only, full!.role], [true, 'AUDITOR', false, null]);
 });
 
-test('a read-only key of any kind reads what its owner may read, and changes nothing', async () => {
+test('a read-only API key of any kind can read what its owner can read, and can change nothing', async () => {
   const [tenantKey, platformKey, runnerKey] = await Promise.all([
     createKey({ read_only: true }),
     createKey({ read_only: true }, p.key, '/admin/api-keys'),
@@ -65,7 +65,7 @@ test('a read-only key of any kind reads what its owner may read, and changes not
   assert.is(p.log.events.filter(({ type }) => type !== 'ApiKeyUsed').length, before);
 });
 
-test('a key acts with its role, where that is less than the role of its owner', async () => {
+test('an API key with a role below that of its owner has only the permissions of its own role', async () => {
   const auditor = await createKey({ role: 'AUDITOR' });
   const { tenants } = (await p.send('GET', '/me', { key: auditor })).body as { tenants: Json[] };
   assert.equal([tenants[0]!.role, tenants[0]!.permissions], ['AUDITOR', ['tenant:read', 'tenant:audit:read']]);
@@ -79,7 +79,7 @@ test('a key acts with its role, where that is less than the role of its owner', 
   assert.is(await statusOf('DELETE', `${KEYS}/${owner.key_id}`, asAdmin), 403);
 });
 
-test('a key cannot be given a role above that of its maker, neither directly nor by way of a limited key', async () => {
+test('an API key cannot have a role above that of its creator; a key that is created with a limited key has the same limit', async () => {
   assert.is((await post({ role: 'OWNER' }, admin.key)).status, 403);
   assert.is((await post({ role: 'ADMIN' }, admin.key)).status, 201);
   const limited = await createKey({ role: 'ADMIN' });
@@ -89,7 +89,7 @@ test('a key cannot be given a role above that of its maker, neither directly nor
   assert.is(await statusOf('POST', `${p.tenant}/close`, (made.body as Json).key as string, { reason: 'x' }), 403);
 });
 
-test('platform keys and runner keys have no role', async () => {
+test('creating a platform key or a runner key with a role is refused', async () => {
   for (const [path, key] of [
     ['/admin/api-keys', p.key],
     [`${A}/runner-keys`, owner.key],
@@ -99,7 +99,7 @@ test('platform keys and runner keys have no role', async () => {
   }
 });
 
-test('if the owner of a key is demoted, the key acts with the lesser role, and is refused if there is none', async () => {
+test('if the owner of an API key is demoted, the key acts with the lower of its role and the new one, and is refused if neither includes the other', async () => {
   const { user_id, key } = await addMember(p, 'ADMIN', p.tenant_id, 'demoted@example.com');
   const [asAdmin, asAuditor] = [await createKey({ role: 'ADMIN' }, key), await createKey({ role: 'AUDITOR' }, key)];
   await p.systemContext(p.tenant_id).transact(Tenant, p.tenant_id, Member.changeRole(user_id, 'MEMBER', 'OWNER'));

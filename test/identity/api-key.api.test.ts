@@ -121,7 +121,7 @@ test('an API key expires at expires_at, which must be in the future and before t
   assert.is(lowerCase.expires_at, '2999-01-02T03:04:05.000Z', 'RFC 3339 5.6 allows t and z in lower case');
 });
 
-test('a malformed API key is refused without reading the log; an unknown key with a correct checksum costs one read', async () => {
+test('a malformed API key is refused without reading the log; an unknown key with a correct checksum causes one read of the log', async () => {
   let reads = 0;
   const { read } = p.log;
   Object.assign(p.log, {

@@ -63,7 +63,7 @@ test('the first use of an API key is recorded at once, the next one after an hou
     .emits();
 });
 
-test('a stored API key matches only its full digest; a missing API key matches no digest, not even the placeholder', () => {
+test('only the full digest of an API key matches it; if the API key does not exist, no digest matches, not even the placeholder', () => {
   const { state } = given(ApiKey, created);
   assert.ok(ApiKey.matches(state, DIGEST));
   assert.not(ApiKey.matches(state, `${DIGEST.slice(0, -2)}ac`));

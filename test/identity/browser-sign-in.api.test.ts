@@ -78,7 +78,7 @@ signInTest('a sign-in is refused if the issuer says that it took place in the fu
   assert.match(answer.text, /in the future/);
 });
 
-signInTest('a session cookie is valid for twelve hours, and not if it was altered', async (stage) => {
+signInTest('a session cookie is valid for twelve hours, and is refused if it was altered', async (stage) => {
   const { p } = stage;
   await allowAccount(stage);
   const cookie = await signIn(p);

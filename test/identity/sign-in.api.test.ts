@@ -49,7 +49,7 @@ signInTest('a member with a token of the issuer has access to their own tenants 
 });
 
 signInTest(
-  'a new member whom the read model does not contain yet can sign in, or gets 503; a stranger is refused',
+  'a new member whom the read model does not contain yet can sign in or gets 503; an unknown user is refused',
   async ({ p, issuer }) => {
     const token = await issuer.sign();
     const stranger = await issuer.sign({ sub: 'stranger', email: 'stranger@example.com' });

@@ -81,7 +81,7 @@ test('requests of a user who is not allowed read nothing from the event store, w
   }
 });
 
-test('each request with a guessed API key costs one read, so that the response time does not reveal which keys exist', async () => {
+test('each request with a guessed API key causes one read of the event store, so that the response time does not reveal which keys exist', async () => {
   const { log, reads } = countingReads(memoryLog());
   const { processes } = await startProcesses([log]);
   const guess = buildKey('abcdefgh', 'x'.repeat(32));

@@ -87,7 +87,7 @@ const directories = ({ data }: Platform): string[] => {
   return existsSync(pathFile) ? [data, readFileSync(pathFile, 'utf8').trim()] : [data];
 };
 
-test('a forged delivery is recorded with its reason but without its body, and no file contains a secret or key in plain text', () =>
+test('a forged delivery is recorded with the reason of its rejection but without its body, and no file contains a secret or key in plain text', () =>
   withPlatform(async (platform) => {
     const mark = (): string => `mark${randomBytes(18).toString('hex')}`;
     const [forged, signed] = [mark(), mark()];

@@ -64,7 +64,7 @@ for (const shell of SHELLS) {
     console.log(`${shell} is not installed: its run of the tour is skipped`);
     continue;
   }
-  test(`the tour of the README works word by word in ${shell}`, () =>
+  test(`the commands of the README's tour work in ${shell} exactly as they are printed`, () =>
     withPlatform(async (platform) => {
       const key = await superAdminKey(platform);
       const file = join(platform.data, 'tour');
@@ -94,7 +94,7 @@ for (const shell of SHELLS) {
     }));
 }
 
-test('the commands of the README contain nothing that a shell treats differently when they are pasted', () => {
+test('the commands of the README contain no comments and no unquoted wildcards, so that they also work when they are pasted into zsh', () => {
   for (const [, commands] of readme.matchAll(/^```sh\n(.*?)^```$/gms)) {
     // An interactive zsh knows no comments, and it expands ? and * in words without quotes.
     const unquoted = commands!.replace(/'[^']*'|"(?:[^"\\]|\\.)*"/gs, '""');

@@ -53,7 +53,7 @@ test('while the broker accepts no messages, /readyz reports the delivery to runn
     await nats.close();
   }));
 
-test('the doctor reports how many streams of each projection are parked', () =>
+test('the doctor reports for each projection how many streams have parked events', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     assert.match(await examined(platform, 'projections'), /^ok +projections /);
@@ -92,7 +92,7 @@ test('after a delivery has failed because the disk was full, /readyz answers 503
     assert.is(await ready(), 200);
   }));
 
-test("the doctor reports a master key other than the one that wrapped the log's data keys", () =>
+test('the doctor reports a master key that is not the one that encrypted the data keys in the log', () =>
   withPlatform(async (platform) => {
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
@@ -100,7 +100,7 @@ test("the doctor reports a master key other than the one that wrapped the log's 
     assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
   }));
 
-test('/readyz and the doctor report a worker that is silent, until it reports again', () =>
+test('/readyz and the doctor report a worker that has stopped reporting its state, until it reports again', () =>
   withPlatform(async (platform) => {
     await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;

@@ -104,7 +104,7 @@ const withMetrics = async (use: (platform: Platform, work: string) => Promise<vo
   await withPlatform((platform) => use(platform, `http://127.0.0.1:${port}`), { METRICS_PORT: String(port), METRICS_TOKEN: 'the-token' });
 };
 
-test('serve and work export what the dashboard and the alert rules ask for, with the right values', () =>
+test('the processes serve and work export every metric that the dashboard and the alert rules use, with the right values', () =>
   withMetrics(async (platform, work) => {
     const { url, data } = platform;
     const { tenant, agent, deliver } = await connectAgent(platform);
@@ -168,7 +168,7 @@ test('serve and work export what the dashboard and the alert rules ask for, with
     await eventually('the missing key is noticed', async () => seriesSum(await scrape(url), 'annals_master_key_readable') === 0);
   }));
 
-test('the metrics of work are only for callers on the same machine and for those with the token, as those of serve are', () =>
+test('both serve and work show their metrics only to callers on the same machine and to callers with the metrics token', () =>
   withMetrics(async ({ url }, work) => {
     const read = async (base: string, headers = {}, path = '/metrics') => {
       const response = await fetch(base + path, { headers });
@@ -186,7 +186,7 @@ test('the metrics of work are only for callers on the same machine and for those
     assert.equal(await read(work, {}, '/me'), [404, 'application/problem+json']);
   }));
 
-test('of two workers, one exports the values of the platform, also after the one that did was killed', () =>
+test('only one of two workers exports the metrics of the whole platform; if that worker is killed, again exactly one does', () =>
   withMetrics(async (platform, work) => {
     const gauges = ['annals_projection_position', 'annals_relay_lag_events', 'annals_consumers', 'annals_disk_free_bytes'];
     /** The number of these gauges that a worker exports; none while it does not answer. */
@@ -207,7 +207,7 @@ test('of two workers, one exports the values of the platform, also after the one
     });
   }));
 
-test('a worker does its work while METRICS_PORT is taken, and serves its metrics when the port is free', () =>
+test('a worker works even if METRICS_PORT is taken, and serves its metrics as soon as the port is free', () =>
   withMetrics(async (platform) => {
     const port = await freePort();
     const occupant = createServer().listen(port, '127.0.0.1');

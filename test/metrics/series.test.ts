@@ -21,7 +21,7 @@ test('a histogram counts each value in every bucket whose upper bound is not bel
   assert.equal(ofRoute('b'), ['bucket 0.1 0', 'bucket 1 1', 'bucket +Inf 1', 'sum  1', 'count  1']);
 });
 
-test('the same labels, in any order, are the same series; a series is exported as 0 before it is counted', async () => {
+test('labels in a different order name the same series; a series is exported as 0 before it is first counted', async () => {
   const registry = new Registry();
   const count = createCounter<'a' | 'b'>(registry, { name: 'things_total', help: 'Things' });
   count({ a: '1', b: '"\\\n' }).add();

@@ -56,7 +56,7 @@ const addStream = async (connection: NatsConnection): Promise<void> =>
   void (await (await connection.jetstreamManager()).streams.add({ name: 'S', subjects: ['s.>'] }));
 
 test(
-  "a client without credentials of the account is refused, and only the files' owner can read the key files",
+  'a client without credentials of the account is refused, and the key files can be read only by their owner',
   withServer(async (server, dir) => {
     match(await errorOf(connect({ servers: server.url })), 'Authorization Violation');
     match(await errorOf(connect({ servers: server.url, user: 'a', pass: 'b' })), 'Authorization Violation');

@@ -96,14 +96,14 @@ test('a stream that another application created is not changed, and the error na
   }
 });
 
-test('the messages of a chain are stored once and in order', async () => {
+test('messages that each expect the previous one as the last of the stream are stored once and in order', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
   assert.equal([last.seq, last.header.get('Annals-Position'), last.string()], [700, '699:699', '699']);
 });
 
-test('messages with a wrong expected sequence number are refused, and none of them is stored', async () => {
+test('if the first of several messages expects a wrong last sequence number, none of the messages is stored', async () => {
   const error = await publish({ sequence: 650, messageId: null }, numbers(700, 3).map(outgoing)).catch((thrown: unknown) => thrown);
   assert.ok(isWrongSequence(error), String(error));
   assert.is(await lastSequence(NAME), 700);
@@ -111,7 +111,7 @@ test('messages with a wrong expected sequence number are refused, and none of th
   assert.is(await lastSequence(NAME), 701);
 });
 
-test('a durable consumer gets the messages of its subject, and its acknowledgements are stored as advisories', async () => {
+test('a durable consumer gets the messages of its subject, and its acknowledgements are stored as advisories in a second stream', async () => {
   const settings = { durable_name: 'one', filter_subject: subject('a.1'), ack_policy: AckPolicy.Explicit, sample_freq: '100%' };
   await consumers.add(NAME, settings);
   const consumer = await nats.jetstream().consumers.get(NAME, 'one');
@@ -135,7 +135,7 @@ const connectAsUser = (accountSeed: string): Promise<NatsConnection> => {
   return connect({ servers: address.natsUrl.split(',').map((url) => new URL(url.trim()).host), authenticator, inboxPrefix: inbox });
 };
 
-test('if another process stores a message first, no message of the chain is stored', async () => {
+test('messages that each expect the previous one as the last of the stream: if another process stores a message first, none of them is stored', async () => {
   const end = await lastSequence(NAME);
   await nats.jetstream().publish(subject('faster'));
   const error = await publish({ sequence: end, messageId: null }, numbers(800, 700).map(outgoing)).catch((thrown: unknown) => thrown);

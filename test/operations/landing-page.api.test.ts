@@ -34,7 +34,7 @@ test('a browser that opens the URL of the service gets a page with the next step
   }
 });
 
-test('every other client still gets the problem document for an unknown path there', async () => {
+test('a client that is not a browser gets the problem document for an unknown path at the URL of the service', async () => {
   for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
     const answer = await open(accept);
     assert.is(answer.status, 404, accept);

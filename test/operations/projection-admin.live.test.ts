@@ -50,7 +50,7 @@ const staged = async (reachedBy: (databaseUrl: string) => Promise<string> = asyn
   return { p, databaseUrl, statuses, rebuild };
 };
 
-test('a rebuild that is requested over HTTP compares its rows with the live rows, and replaces them when its promotion is requested', async () => {
+test('a rebuild requested over HTTP compares its rows with the live rows; requesting its promotion replaces the live rows', async () => {
   const { p, databaseUrl, rebuild } = await staged();
   await waitUntil(
     'the agents',

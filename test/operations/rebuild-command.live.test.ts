@@ -35,7 +35,7 @@ const corruptPlans = async (platform: Platform): Promise<void> => {
   await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
 };
 
-test('annals rebuild records each promotion in the log, and --if-equal aborts if rows differ', () =>
+test('annals rebuild records each promotion in the log; with --if-equal, it aborts if the new rows differ from the live ones', () =>
   withPlatform(async (platform) => {
     const [code, output] = await run(platform, 'rebuild', 'plans');
     match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
@@ -60,7 +60,7 @@ test('annals rebuild records each promotion in the log, and --if-equal aborts if
     ]);
   }));
 
-test('after Ctrl-C, annals rebuild says that the worker goes on, and the next rebuild waits for it', () =>
+test('after Ctrl-C, annals rebuild says that the worker continues the rebuild, and the next annals rebuild waits for that rebuild', () =>
   withPlatform(async (platform) => {
     is((await run(platform, 'rebuild', 'plans'))[0], 0);
     const worker = readPidFile(join(platform.data, 'run/work.pid'))!.pid;

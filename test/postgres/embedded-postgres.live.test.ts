@@ -86,7 +86,7 @@ test('a start that fails on a full disk leaves no incomplete password file, and 
     is(await (await whenStarted(startServer(dir))).program.stop(), 0);
   }));
 
-test('the server requires a password, only the owner can read the files with it, and there is no Unix socket', () =>
+test('the server requires a password, the files that contain the password can be read only by their owner, and there is no Unix socket', () =>
   withTempDirectory(async (dir) => {
     const { program: running, url } = await whenStarted(startServer(dir));
     const wrong = new URL(url);

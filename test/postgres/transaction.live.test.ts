@@ -113,7 +113,7 @@ const writeSet = (name: string, from: number | null, to: number): WriteSet => ({
   unapplied: [],
 });
 
-test('if another writer has moved one of the checkpoints of a batch, the batch fails and moves none', async () => {
+test('if another writer has moved one of the checkpoints of a batch, the batch fails and moves no checkpoint', async () => {
   const { clients, end } = await connections();
   const [client] = clients;
   await createSystemTables(client);

@@ -26,7 +26,7 @@ const parkedReasons = (events: readonly Recorded[]) =>
     .map(({ reason }) => reason);
 const eventsOf = (...given: EventSpec[]) => recordedEvents(given);
 
-test('a row has the revision of the last event of its own stream, even if that event is ignored or unknown; events of other streams do not change it', () => {
+test('a row has the revision of the last event of its own stream, even if that event was ignored or unknown, and not of an event of another stream', () => {
   const events = eventsOf(
     ['a', 'IdeaNoted', { title: 'one' }],
     ['a', 'IdeaViewed'],
@@ -39,7 +39,7 @@ test('a row has the revision of the last event of its own stream, even if that e
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('an ignored event is not parked if its row has been removed, and does not create the row again', () => {
+test('an ignored event whose row has been removed is not parked, and does not create the row again', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(store.rows('ideas', 'ideas').size, 0);
   assert.equal(store.unapplied('ideas'), []);
@@ -66,7 +66,7 @@ test('an event that changes a missing row is parked with all later events of its
   );
 });
 
-test('the first event that a tenant counter counts creates its row, starting at zero', () => {
+test('the first event that a tenant counter counts creates the row of the counter, starting at zero', () => {
   const notes = tenantCounter('idea', 'notes');
   const on = { IdeaNoted: ({ tenant }: Recorded) => notes.add(tenant, 1), IdeaDropped: ({ tenant }: Recorded) => notes.add(tenant, -1) };
   const store = openMemoryStore([{ name: 'notes', version: 1, categories: ['idea'], tables: [notes.table], on }]);
@@ -84,7 +84,7 @@ test('if one change of an event cannot be applied, none of its changes is applie
   assert.match(store.unapplied('ideas')[0]!.reason, /no row to patch/);
 });
 
-test('a parked event has a reason that names the unknown field, the field of a wrong type, the document that cannot be rendered or the existing row', () => {
+test('the reason of a parked event names the fault: an unknown field, a wrong type, a document that cannot be rendered, or a row that already exists', () => {
   const noted: EventSpec = ['a', 'IdeaNoted', { title: 'one' }];
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { colour: 'red' }]))[0]!, /has the field colour/);
   assert.match(parkedReasons(eventsOf(noted, ['a', 'IdeaRenamed', { title: 7 }]))[0]!, /title is not a string/);
@@ -97,7 +97,7 @@ test('a parked event has a reason that names the unknown field, the field of a w
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and an event is parked if its row key is too long or its version is unknown', () => {
+test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and a too long row key or unknown version parks the event', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
     string,
     unknown

@@ -75,7 +75,7 @@ const truncatedLog = (log: Log, few: number) => {
   return { log: { ...log, follow }, go };
 };
 
-test('a new projection that joins the event processor of the live projections applies every earlier event, even if its catch-up subscription lacks some', async () => {
+test('a new projection that joins the live projections applies every earlier event, even if its own catch-up subscription missed some events', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(log, databaseUrl, [ideas]);
@@ -167,7 +167,7 @@ const ideaQuery = fc.record({
   limit: fc.integer({ min: 1, max: 5 }),
 });
 
-test('lists in Postgres have the rows, the order and the pages that their filters, sort column and limit say', async () => {
+test('lists in Postgres have the rows, order and pages that their filters, sort column and limit require', async () => {
   const log = memoryLog();
   const { reads, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   const titles = ['a', 'A', 'b%', 'B_', 'ü', '😀', '\uffff', 'a\0', "quo'te\\", ''];

@@ -101,7 +101,7 @@ test('rebuild-if-equal keeps the old rows if the new ones differ; an aborted reb
   await close();
 });
 
-test('a new version of a projection is built beside the old one; until its promotion, reads use the old one, even if tables change', async () => {
+test('a new version of a projection is built beside the old one; until its promotion, reads use the old one, even if the new version has other columns', async () => {
   const log = memoryLog();
   const databaseUrl = await freshDatabase();
   await appendEvents(log, recordedEvents(notedEvents(50)));

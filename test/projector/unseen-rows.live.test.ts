@@ -46,7 +46,7 @@ const parkedAfter = async (parts: readonly (readonly EventSpec[])[]) => {
   return query(databaseUrl, 'select stream, revision::integer as revision, reason from annals.parked order by stream, revision');
 };
 
-test('an insert overwrites an existing row that the same stream changed last; if another stream did, the event is parked', async () => {
+test('an insert overwrites an existing row that was last changed by an event of the same stream; otherwise its event is parked', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTagged', { tag: 'x' }], ['b', 'IdeaViewed']],
     [noted('c'), ['b', 'IdeaTagged', { tag: 'x' }], noted('a'), ['b', 'IdeaTagged', { tag: 'y' }], ['c', 'IdeaTagged', { tag: 'z' }]],
@@ -58,7 +58,7 @@ test('an insert overwrites an existing row that the same stream changed last; if
   ]);
 });
 
-test('if an insert is skipped because its stream is parked, later events of the batch load the existing row', async () => {
+test('if an insert is skipped because its stream is parked, later events of the batch change the row that already exists', async () => {
   const parked = await parkedAfter([
     [noted('a'), ['a', 'IdeaTorn', { title: 'torn' }]],
     [noted('a'), ['b', 'IdeaLinked', { to: 'a' }]],
@@ -126,7 +126,7 @@ test('the checkpoint of a projection without changed rows is written within two 
 
 const at = (commit: number): Position => ({ commit: BigInt(commit), prepare: BigInt(commit) });
 
-test('a checkpoint that is behind the announced position does not lower it, unless the checkpoint itself has moved back', async () => {
+test('after a position was announced, an older checkpoint does not lower it; only a checkpoint that moves back does', async () => {
   const databaseUrl = await freshDatabase();
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
@@ -178,7 +178,7 @@ test('the row cache keeps the most recently used rows', () => {
   );
 });
 
-test('if the tables were empty when the cache was opened, it answers null for a row that it does not contain, until it has evicted a row', () => {
+test('a row cache that is opened on empty tables answers null for a row that it does not contain; after its first eviction, it answers undefined', () => {
   const cache = openRowCache(openRowBudget(1_500, 0), true);
   assert.is(cache.get('t', 'never'), null);
   for (let key = 0; key < 12; key++) cache.set('t', String(key), storedRow('x'.repeat(44)));

@@ -153,7 +153,7 @@ test('after 20 invalid credentials in a minute, an IP address gets 429; only cre
   await p.close();
 });
 
-test('after an IP address has sent too many invalid credentials, a token that was valid before still works; one with another signature does not', async () => {
+test('after too many invalid credentials from an IP address, a sign-in token that was valid before is accepted, but not the same token with another signature', async () => {
   const { checkAddress, chargeRequest, countFailedCredential } = createRateLimiter();
   const [address, now] = ['192.0.2.1', Date.now()];
   const token = (signature: string) => `Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.${signature.repeat(43)}`;

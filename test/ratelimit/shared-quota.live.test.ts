@@ -63,12 +63,12 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a lease is 50 requests, but at most a quarter of the quota, and at least a thousandth of it', () => {
+test('a lease is 50 requests, but at most a quarter and at least a thousandth of the quota', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
 
-test('two processes together allow the quota, its refill and at most one lease each, and Retry-After is correct', async () => {
+test('two processes that share a rate limit allow its quota, its refill and at most one lease each, and Retry-After is correct', async () => {
   const { limiters, close } = await startLimiters(2, small);
   const clients = limiters.map((one) => createClient(one));
   const startedAt = Date.now();
@@ -126,7 +126,7 @@ test('invalid credentials that one process has received count on the other proce
   await close();
 });
 
-test('while the database is down, a process counts alone, and allows an IP address only one lease of invalid credentials', async () => {
+test('while the database is down, a process counts on its own, and allows an IP address only one lease of invalid credentials', async () => {
   const { rows, state } = outage();
   let now = Date.now();
   const limits = createRateLimiter(

@@ -100,7 +100,8 @@ test(
     await settle(nats, 10, 'term');
     const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
     for await (const _ of await consumer.fetch({ max_messages: 5, expires: 1_000 }));
-    // The server reports an expired message only when the next one is requested.
+    // The acknowledgement timeout of some messages has passed. The server publishes the advisories about them only when
+    // the next message is requested.
     await waitUntil(async () => {
       for await (const message of await consumer.fetch({ max_messages: 1, expires: 1_000 })) message.ack();
       const { acknowledged, dead } = await settledIn(log);
@@ -118,7 +119,7 @@ test(
 );
 
 test(
-  'after the stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
+  'after the NATS stream is deleted and created again, earlier acknowledgements are not recorded for new messages with the same sequence numbers',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 30);
@@ -138,7 +139,7 @@ test(
 );
 
 test(
-  'acknowledgements are not lost in outages of the log or the broker, and acknowledged messages are not published again to a new stream',
+  'acknowledgements are not lost in outages of the log or the broker; if the NATS stream is created again, acknowledged messages are not published to it',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 300);
@@ -172,7 +173,7 @@ test(
 );
 
 test(
-  'an advisory that the server sent after a request for advisories had ended is read again',
+  'an advisory that the server sent to a request that had already ended is sent again and read',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await publishDeliveries(nats, 12);

@@ -101,7 +101,7 @@ test('every message is a valid CloudEvent for the strict mode of the official SD
     assert.ok(new CloudEvent(message, true).validate(), JSON.stringify(message));
 });
 
-test("deliveryid is the delivery's id, providerid the provider's id of the delivery", () => {
+test("the attribute deliveryid is Annals' id of the delivery, and providerid is the provider's id of the same delivery", () => {
   const message = parsed(accepted('{}'));
   assert.equal(
     [message.deliveryid, message.subject, message.providerid],

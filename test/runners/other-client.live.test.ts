@@ -39,7 +39,7 @@ const unacknowledged = async (manager: JetStreamManager, { stream, consumer }: C
   (await manager.consumers.info(stream, consumer)).num_ack_pending;
 
 test(
-  'a plain NATS client pulls messages, asks for one again after a delay, reports progress, and acknowledges',
+  'a plain NATS client can pull a message, report progress, have the message delivered again after a delay, and acknowledge it',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { issue } = await startPlatform(broker, nats);
@@ -60,7 +60,7 @@ test(
 );
 
 test(
-  'a message that was pulled with one credential is acknowledged through the connection with the next one',
+  'a message that was pulled over a connection with one credential can be acknowledged over a connection with the next credential',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { issue } = await startPlatform(broker, nats);

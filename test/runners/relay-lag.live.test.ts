@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'a process whose relay does not run measures the lag by the last message of the broker',
+  'a process without a running relay measures the lag of the relay by the last message on the broker',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await createDeliveryLog(3, now());

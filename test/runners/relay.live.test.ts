@@ -154,7 +154,7 @@ test(
 );
 
 test(
-  'two relays that start on an empty stream publish no message twice and keep the order',
+  'two relays that start on an empty NATS stream publish no message twice and keep the order',
   withNatsServer(async (broker) => {
     for (let round = 0; round < 5; round++) {
       const pair = [await broker.connect(), await broker.connect()] as const;
@@ -174,7 +174,7 @@ test(
 );
 
 test(
-  'if the stream holds messages of another log, the relay reports it and publishes nothing until the stream is deleted',
+  'if the NATS stream holds messages of another log, the relay reports it and publishes nothing until that stream is deleted',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const first = await startTestRelay(await createDeliveryLog(50, now()), nats);
@@ -189,7 +189,7 @@ test(
 );
 
 test(
-  'if the stream is full, the relay reports it as an error, and publishes the waiting messages when there is space again',
+  'if the NATS stream is full, the relay reports it as an error, and publishes the waiting messages when there is space again',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);

@@ -51,7 +51,7 @@ test('the revocation list forgets a credential when it expires, and a revoked AP
   assert.ok(busy.apply(event('ApiKeyRevoked', 'k9', 10 * HOUR_MS)));
 });
 
-test('a credential is revoked when its API key, agent, tenant or owner is removed or suspended, but not when another one is', () => {
+test('a credential is revoked when its own API key, agent, tenant or owner is removed or suspended, but not when a different one is', () => {
   const ends: [string, string, object?][] = [
     ['RunnerCredentialRevoked', 'c1'],
     ['ApiKeyRevoked', 'k1'],
@@ -83,7 +83,7 @@ test('after an agent, tenant or owner is reinstated, new credentials are valid, 
   }
 });
 
-test('the end of a resource is forgotten after an hour, even if a resource that had ended before it has ended again since', () => {
+test('the revocation list forgets a revoked API key after an hour, even if an agent that was deleted earlier is deleted again in the meantime', () => {
   const list = createRevocationList();
   list.apply(event('AgentDeleted', 'b', 0));
   list.apply(event('ApiKeyRevoked', 'k1', 1_000));

@@ -17,7 +17,7 @@ const issued = {
 const issuedEvent = { type: 'RunnerCredentialIssued', data: issued } as const;
 const revokedEvent = { type: 'RunnerCredentialRevoked', data: {} } as const;
 
-test('a credential that is issued or revoked again emits no second event, and another agent cannot revoke it', () => {
+test('issuing or revoking a credential again emits no second event, and another agent cannot revoke the credential', () => {
   given(RunnerCredential).when(RunnerCredential.issue(issued)).emits(issuedEvent);
   given(RunnerCredential, issuedEvent).when(RunnerCredential.issue(issued)).emits();
   given(RunnerCredential, issuedEvent)
@@ -83,7 +83,7 @@ test('the log and the list show a credential without its secrets', async () => {
   assert.equal(p.unappliedEvents(), []);
 });
 
-test('without a configured broker the request is refused as not_configured', async () => {
+test('if no broker is configured, the request for a credential is refused as not_configured', async () => {
   const { p, path } = await withAgent();
   const answer = await p.send('POST', path);
   assert.equal([answer.status, (answer.body as { code: string }).code], [409, 'not_configured']);

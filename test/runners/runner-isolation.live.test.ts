@@ -49,7 +49,7 @@ const publishMessages = async (nats: NatsConnection): Promise<void> => {
 };
 
 test(
-  'a runner gets only the messages of its own agent; it cannot request or receive those of others, or publish any',
+  'a runner gets only the messages of its own agent; it can neither request nor receive messages of other agents, nor publish messages',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -113,7 +113,7 @@ const relayMessages = async (nats: NatsConnection): Promise<void> => {
 const nextRequest = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(AGENT)}`;
 
 test(
-  "if a runner has its messages sent to another agent's subject, nothing is stored there, and no other runner gets them",
+  "if a runner requests its messages with another agent's subject as the reply subject, nothing is stored there, and no other runner gets them",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);
@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  "if a runner has the broker's status sent to other subjects, no message is lost and none is published twice",
+  "if a runner requests messages with another agent's subject or a broker command as the reply subject, no message is lost or published twice",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const one = await connectRunner(broker, nats, TENANT, AGENT);

@@ -46,7 +46,7 @@ test(
 );
 
 test(
-  'if a runner is killed, its running command is killed with it, and the next attempt gets the next number',
+  'if a runner is killed, its running command is killed with it, and the next run of the command gets the next attempt number',
   withRunnerTest({ ackWaitMs: 2_000 }, async ({ nats, startProcess, start, lines }) => {
     await publish(nats, 0);
     const spawned = startProcess('echo $$ >> pids; (sleep 1.5; echo child >> out) & sleep 1.5; echo done >> out');

@@ -19,7 +19,7 @@ const UNSET = {
   working_hours_tz: null,
 };
 
-test('an agent without Slack settings has the defaults, and their ETag allows only one first change', async () => {
+test('an agent without Slack settings returns the defaults; of two first changes with their ETag in If-Match, only one succeeds', async () => {
   const { status, body, headers } = await p.send('GET', path);
   assert.equal([status, body], [200, UNSET]);
   const change = (slack_rph_limit: number) =>
@@ -28,7 +28,7 @@ test('an agent without Slack settings has the defaults, and their ETag allows on
   assert.is((await put({ slack_rph_limit: null })).status, 200);
 });
 
-test('a change stores the given fields, keeps the others, and a read returns the same settings and ETag', async () => {
+test('a change of the Slack settings stores the given fields and keeps the others; a read returns the same settings and ETag', async () => {
   const days = { working_hours_enabled: true, working_hours_days: ['Mon', 'Fri'], working_hours_tz: 'Europe/Berlin' };
   assert.is((await put({ slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30' })).status, 200);
   const changed = await put(days);
@@ -42,7 +42,7 @@ test('a change stores the given fields, keeps the others, and a read returns the
   assert.equal([(cleared.body as Json).slack_rpm_limit, (cleared.body as Json).working_hours_days], [null, null]);
 });
 
-test('an as-of read returns the settings of that time', async () => {
+test('an as-of read returns the Slack settings at the requested position', async () => {
   const before = (await p.send('GET', path)).body as Json;
   const at = (await put({ slack_rph_limit: 5 })).headers.get('consistency-token')!;
   await put({ slack_rph_limit: 6 });
@@ -50,7 +50,7 @@ test('an as-of read returns the settings of that time', async () => {
   assert.equal((await p.send('GET', `${path}?as_of=${at}`)).body, { ...before, slack_rph_limit: 5 });
 });
 
-test('values beyond their limits are refused with 422 at the field', async () => {
+test('Slack settings with an invalid value are refused with 422, and the error points to the field', async () => {
   const wrong: [string, unknown][] = [
     ['slack_rph_limit', 0],
     ['slack_rph_limit', 86_401],

@@ -7,12 +7,12 @@ const { change, initial } = SlackConfig;
 const hours = { ...initial, working_hours_start: '09:00', working_hours_end: '17:00' };
 const eventOf = (data: object) => [{ type: 'AgentSlackConfigChanged', data }];
 
-test('a change records only the fields that differ; the same change again records nothing', () => {
+test('a change of the Slack settings records only the fields that differ; the same change again records nothing', () => {
   assert.equal(change({ slack_rpm_limit: 10, slack_rph_limit: null })(initial), eventOf({ slack_rpm_limit: 10 }));
   assert.equal(change({ slack_rpm_limit: 10 })({ ...initial, slack_rpm_limit: 10 }), []);
 });
 
-test('null clears a setting, and an absent field keeps it', () => {
+test('null clears a Slack setting, and an absent field leaves it unchanged', () => {
   const config = { ...hours, working_hours_enabled: true, working_hours_tz: 'Europe/Berlin' };
   assert.equal(
     change({ working_hours_tz: null, working_hours_enabled: null })(config),

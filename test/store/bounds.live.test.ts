@@ -117,7 +117,7 @@ test('a read of large events reaches the end of the stream', async () => {
   await client.dispose();
 });
 
-test('the store rejects an append above the size limit, and a call whose unfinished appends exceed a limit together', async () => {
+test('the store rejects an append above the size limit, and a BatchAppend call whose unfinished appends together exceed the limit of a call', async () => {
   const startCall = await connectWithoutReading();
   const custom = Buffer.alloc(4 << 20, 1);
   const append = startCall(`${STREAMS}/Append`);

@@ -54,7 +54,7 @@ const take = async (subscription: AsyncIterable<Resolved>, count: number): Promi
   return found;
 };
 
-test("an append succeeds at the stream's revision and conflicts at any other", async () => {
+test("an append succeeds if it expects the stream's current revision, and conflicts if it expects any other", async () => {
   const { nextExpectedRevision } = await client.appendToStream(stream('a'), [event('0'), event('1')], { expectedRevision: NO_STREAM });
   assert.is(nextExpectedRevision, 1n);
   assert.is(await typeOf(client.appendToStream(stream('a'), event('x'), { expectedRevision: NO_STREAM })), 'wrong-expected-version');

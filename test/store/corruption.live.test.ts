@@ -62,7 +62,7 @@ const damage = (dir: string, label: string): void => {
   flipBits(segment!, readFileSync(segment!).indexOf(`"${label}"`) + 1);
 };
 
-test('only requests that need a damaged event fail, and verify names the event', async () => {
+test('only requests that need a damaged event fail, and the command verify names that event', async () => {
   const dir = await createStore();
   damage(dir, 'bad2');
   const store = await startStore({ dir });
@@ -134,7 +134,7 @@ test('a subscription that has received an event can resume after it, even if the
   }
 });
 
-test("an append that needs a damaged event fails with 'damaged', and the store keeps running", async () => {
+test("an append that must read a damaged event fails with 'damaged', and the store keeps running", async () => {
   const dir = await createStore();
   damage(dir, 'tail4');
   const store = await startStore({ dir });

@@ -66,7 +66,7 @@ test('after thousands of cancelled reads and reads of missing streams, other cal
     for (const appended of await Promise.all(appends)) assert.is(appended.revision, 0);
   }));
 
-test('a repeated append returns the first result; any other append at that revision is a conflict', () =>
+test('a repeated append returns the result of the first one; an append of other events at that revision is a conflict', () =>
   withLog(async (log) => {
     const [one, two] = [happened(), happened()];
     const first = await log.append('item-platform.a', 'none', [one, two]);

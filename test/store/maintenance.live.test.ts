@@ -69,7 +69,7 @@ test("appends, reads and deletions without the store's secret are denied", async
   await store.end();
 });
 
-test('verify names the damaged event, and a store that must rebuild its index from a damaged log does not start', async () => {
+test('the command verify names the damaged event; a store with a damaged log does not start if it must rebuild its index', async () => {
   const dir = await createStore();
   assert.is(runStoreCommand('verify', '--dir', dir).code, 0);
   const segment = segmentOf(dir);

@@ -64,7 +64,7 @@ test('positions increase with gaps, and a read from a position between two event
   assert.is(await kindOf(all(log.readAll({ from: odd }))), 'wrong-request');
 });
 
-test('a follower gets stored and new events one at a time, and a checkpoint in place of events that its filter rejects', async () => {
+test('a follower gets stored and new events one at a time; instead of events that its filter rejects, it gets a checkpoint', async () => {
   const log = memoryLog();
   await log.append('agent-t.1', 'none', [event('A'), event('B')]);
   await log.append('model-t.1', 'none', [event('C')]);

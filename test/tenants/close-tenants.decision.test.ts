@@ -23,14 +23,14 @@ const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   return { transact, closed, options };
 };
 
-test('of the tenants that the read model lists as due, only those are closed whose waiting period is over', async () => {
+test('of the tenants that the read model lists as due to be closed, only those whose waiting period is over are closed', async () => {
   const active: Tenant.Tenant = { ...Tenant.initial, status: 'active' };
   const { transact, closed } = tenantsOf({ due: closing(AT), early: closing('2026-02-01T00:00:00.001Z'), active });
   await closeDueTenants(transact, ['due', 'early', 'active'], AT);
   assert.equal(closed, ['due']);
 });
 
-test('if one of the due tenants has been erased, the others are still closed', async () => {
+test('if one of the tenants that are due to be closed has been erased, the others are still closed', async () => {
   const { transact, closed } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['erased', 'due'], AT);
   assert.equal(closed, ['due']);
@@ -42,7 +42,7 @@ test('if closing a tenant fails for another reason than a missing tenant, the er
   assert.is(error, unavailable);
 });
 
-test('the platform is the actor of a closing event, whose id is always derived from the same seed', async () => {
+test('the event that closes a tenant has the platform as its actor, and its id is always derived from the same seed', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

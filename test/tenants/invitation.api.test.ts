@@ -34,7 +34,7 @@ const tokenOf = (answer: Answer): string => {
   return bodyOf<Invitation>(answer).token;
 };
 
-test('an invited member gets an API key of their own with the token, and acts with their role', async () => {
+test('an invited member gets an API key in exchange for the token of the invitation, and acts with the role of the membership', async () => {
   const p = await createTestPlatform();
   const { id, tenant, ada, invite } = await tenantWithAda(p);
   const issued = await invite();
@@ -58,7 +58,7 @@ test('an invited member gets an API key of their own with the token, and acts wi
   await p.close();
 });
 
-test('an invitation is valid once, and only the latest one of a member is valid', async () => {
+test('an invitation can be accepted only once, and only the latest invitation of a member can be accepted', async () => {
   const p = await createTestPlatform();
   const { invite } = await tenantWithAda(p);
   const [first, second] = [tokenOf(await invite()), tokenOf(await invite())];
@@ -97,7 +97,7 @@ test('an invitation and its API key end with the membership', async () => {
   await p.close();
 });
 
-test('only an OWNER can invite an OWNER, and no invitation outlives the rights of its issuer', async () => {
+test('only an OWNER can invite an OWNER, and an invitation is refused while its issuer no longer has the right to issue it', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p, 'ADMIN');
   const admin = await p.createKey(id, ada);
@@ -149,7 +149,7 @@ test('no invitation is accepted in a suspended or closed tenant, or for a suspen
   await p.close();
 });
 
-test('wrong tokens count as bad credentials, and get the same response whatever they name', async () => {
+test('a wrong invitation token counts as an invalid credential, and every wrong token gets the same response', async () => {
   const p = await createTestPlatform({ limits: createRateLimiter() });
   const { invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -198,7 +198,7 @@ test('an acceptance that was interrupted before the API key existed can be repea
   await p.close();
 });
 
-test('the log and the audit log contain the digest of the token at most, and name the issuer and the member', async () => {
+test('the log and the audit log contain only the digest of an invitation token, and name its issuer and the member', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());

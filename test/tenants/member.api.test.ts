@@ -121,7 +121,7 @@ test('the only owner of a new agent cannot be removed, even if the read model la
   await p.close();
 });
 
-test('each effective permission names the event that allowed it; a permission that is not allowed names none', async () => {
+test('each effective permission names the event that granted it; a permission that the user does not have names no event', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, member } = await tenantWithMembers(p);
   const path = `${tenant}/agents/${await agentIn(p, tenant, owner, 'one')}`;

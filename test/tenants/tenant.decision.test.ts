@@ -33,7 +33,7 @@ test("no other tenant can use a tenant's slug until the tenant is closed for goo
     .emits();
 });
 
-test('a closing tenant can be closed for good from closes_at on, not a millisecond earlier, and only once', () => {
+test('a closing tenant can be closed for good only once, from closes_at on and not a millisecond earlier', () => {
   const at = (time: string) => Tenant.closeForGood(time);
   given(Tenant, ...story, closing)
     .when(at('2026-01-31T23:59:59.999Z'))

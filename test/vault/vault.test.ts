@@ -101,7 +101,7 @@ test('vaults that are opened at the same time share the platform keys, and creat
   assert.equal(log.events.map(({ stream }) => stream).sort(), ['key-acme.vault', 'key-platform.name', 'key-platform.pepper']);
 });
 
-test('after an outage of the log, or after a key was missing, the vault tries to read the key again', async () => {
+test('if a vault could not read or create a key because the key was missing or the log was down, it tries again later', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   const [one, other] = [await openVault({ log, masterKeyFile }), await openVault({ log, masterKeyFile })];
@@ -113,7 +113,7 @@ test('after an outage of the log, or after a key was missing, the vault tries to
   assert.is((await other.open(location, await one.seal(location, secret('s')))).reveal(), 's');
 });
 
-test('only its owner can read the master key file, and a lost master key is not replaced by a new one if the log has keys that it encrypted', async () => {
+test('the master key file can be read only by its owner; if it is lost and the log contains keys encrypted with it, no new file is created', async () => {
   const log = memoryLog();
   const masterKeyFile = keyFile();
   await openVault({ log, masterKeyFile });

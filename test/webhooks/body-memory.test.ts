@@ -32,7 +32,7 @@ test('bodies get different chunks of one buffer, and a released chunk is used ag
   assert.is(third.byteOffset, first.byteOffset);
 });
 
-test('a body waits for memory while its integration, its tenant or all bodies use all of it, and gets it when one is released', async () => {
+test('a body waits while its integration, its tenant or all bodies together have used up their memory, and gets memory when a body releases it', async () => {
   const open = create();
   const take = async (owner: typeof A, count: number) => {
     const bodies = Array.from({ length: count }, () => open(owner, 1));
@@ -54,7 +54,7 @@ test('a body waits for memory while its integration, its tenant or all bodies us
   assert.equal([await stateOf(sameIntegration), await stateOf(sameTenant)], ['granted', 'waiting']);
 });
 
-test('bodies that arrive at the same time never block each other: each gets all its memory', async () => {
+test('bodies that arrive at the same time never block each other for ever: each gets all the memory it needs', async () => {
   for (let round = 0; round < 50; round++) {
     const open = create();
     const receive = async (owner: typeof A): Promise<void> => {
@@ -85,7 +85,7 @@ test('a body that gets no memory in time is refused as unavailable, with a Retry
 const arrive = (body: { countBytes: (count: number) => void }, bytes: number): NodeJS.Timeout =>
   setInterval(() => body.countBytes(bytes / 4), 25).unref();
 
-test('a body is refused as too slow below 64 KiB per second; not one that is faster, complete or waits for memory', async () => {
+test('a body that arrives at less than 64 KiB per second is refused as too slow, unless it is complete or waits for memory', async () => {
   const open = create({ intervalMs: 100 });
   const bodies = { slow: open(A, 1), fast: open(A, 1), complete: open(A, 1), waiting: open(A, 1) };
   for (const body of [bodies.slow, bodies.fast, bodies.complete]) await body.nextChunk();
@@ -105,7 +105,7 @@ test('a body is refused as too slow below 64 KiB per second; not one that is fas
   for (const timer of [...timers, fill]) clearInterval(timer);
 });
 
-test('if another body needs memory, the slowest body below 1 MiB per second loses it; of other tenants only one that uses more', async () => {
+test('if a body needs memory, the slowest body below 1 MiB per second is given up; a body of another tenant, only if that tenant uses more memory', async () => {
   const open = create({ intervalMs: 100 });
   const slow = open(A, 2);
   const slower = open(A_OTHER, 1);

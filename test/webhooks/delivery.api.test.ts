@@ -117,7 +117,7 @@ test('a payload that is not JSON is shown as text; a rejected delivery has no pa
   await given.close();
 });
 
-test('if the integration marks replays, a delivery with the same body as one within the last three days, but another delivery id, is marked', async () => {
+test('if the integration marks replays, a delivery is marked if it has another delivery id but the same body as a delivery in the last three days', async () => {
   for (const replay_guard of ['mark', 'off']) {
     const given = await createWebhookPlatform({ replay_guard });
     let now = Date.parse('2026-01-01T00:00:00Z');

@@ -115,7 +115,7 @@ test('only the supported content types, well-formed forms and delivery ids of 1 
   ]);
 });
 
-test('a known body under another delivery id within three days is a replay', () => {
+test('a body that was received under another delivery id within the last three days is a replay', () => {
   const seen = { provider_delivery_id: '1', at };
   const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
   assert.is(checkBodyReplay({ provider_delivery_id: null, at: '' }, '1', at), 'first');

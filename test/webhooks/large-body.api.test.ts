@@ -135,7 +135,7 @@ const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Ui
   return writeChunks(log, { integration, id, facts: facts as never, body });
 };
 
-test('after a crash that left some or all chunks of a delivery, the next request completes the delivery', async () => {
+test('if a process crashes after it has stored some or all chunks of a delivery, the next request completes the delivery', async () => {
   for (const written of [2, 4]) {
     const hook = await given();
     const body = json(3_000_000);
@@ -187,7 +187,7 @@ test('no chunk is stored of a large body that is forged, longer than its Content
   assert.equal(sizes, [2_000_000, 2_000_000, 2_000_000]);
 });
 
-test('a redelivery with other bytes writes no chunks, even in a process that does not know the first delivery', async () => {
+test('a redelivery whose body differs stores no chunks, even in a process that did not receive the first delivery', async () => {
   const hook = await given();
   const beside = await hook.startSecondProcess(hook.log);
   afterTest(beside.close);
@@ -262,7 +262,7 @@ test('while the log is down, a large body gets 503; when it is sent again afterw
   assert.is((await hook.deliver(body)).status, 202);
 });
 
-test('bodies that only declare to be large use no memory: five of them do not keep the next one out', async () => {
+test('a declared Content-Length reserves no memory: a large delivery is accepted while five stalled requests declare large bodies', async () => {
   const hook = await given();
   const stalled: ReadableStreamDefaultController[] = [];
   const stalling = () =>

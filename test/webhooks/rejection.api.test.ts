@@ -37,7 +37,7 @@ test('in each new minute, up to 60 rejections are again recorded as single event
   assert.is(take(at(0, 1), false).length, 120);
 });
 
-test('during a long outage of the log, the oldest 1,000 rejection events wait to be recorded, and newer ones are dropped', () => {
+test('during a long outage of the log, only the oldest 1,000 rejection events are kept to be recorded later; newer ones are dropped', () => {
   const { add, take, putBack } = rejectionCounter();
   for (let minute = 0; minute < 40; minute++) {
     for (let n = 0; n < 60; n++) add(rejection('192.0.2.1'), at(0, minute));
@@ -58,7 +58,7 @@ test('rejections are counted per IP address for the first 100 addresses; all oth
   );
 });
 
-test('events that could not be recorded and were put back are returned again, before newer events', () => {
+test('rejection events that were put back because they could not be recorded are returned again, before newer events', () => {
   const { add, take, putBack } = rejectionCounter();
   add(rejection('192.0.2.1'), at(1));
   const taken = take(at(2), false);
@@ -78,7 +78,7 @@ test('a rejection counter becomes idle only when the minute of its last rejectio
   assert.ok(isIdle(at(0, 1)));
 });
 
-test('forged requests are recorded about a second after the response, without their bodies; their delivery id can still be used', async () => {
+test('forged requests are recorded about a second after the response, without their bodies; a valid delivery can still use their delivery id', async () => {
   const given = await createWebhookPlatform();
   const now = Date.now();
   given.clock.now = () => now;

@@ -68,7 +68,7 @@ for (const [what, bodies] of Object.entries(attacks))
     );
   });
 
-test('unsigned large bodies of which nearly nothing arrives do not shut out signed ones, even of the same integration', async () => {
+test('unsigned large bodies of which nearly nothing arrives do not prevent signed ones from being accepted, even of the same integration', async () => {
   const platform = await startPlatform();
   const statuses = await deliverDuring(platform, silentBodies, platform.hook);
   assert.equal(

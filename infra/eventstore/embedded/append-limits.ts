@@ -1,10 +1,13 @@
 import type { ProposedEvent } from './record.ts';
 
-/** The most bytes of event data in one append. Event types and metadata do not count. */
+/** The maximum size of the event data in one append, in bytes. Event types and metadata do not count. */
 const MAX_DATA_BYTES = 1024 * 1024;
-/** The most bytes of one append with event types and metadata. An append is held in memory and written at once. */
+/**
+ * The maximum size of one append in bytes, including event types and metadata. An append is held in memory and written
+ * at once.
+ */
 const MAX_APPEND_BYTES = 16 * 1024 * 1024;
-/** The most bytes of all unfinished appends in one BatchAppend call. */
+/** The maximum total size, in bytes, of all unfinished appends in one BatchAppend call. */
 const MAX_UNFINISHED_BYTES = 4 * MAX_APPEND_BYTES;
 const EVENT_OVERHEAD_BYTES = 100;
 
