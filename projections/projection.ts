@@ -13,12 +13,24 @@ export type ListItem = Row & { readonly event_id: string };
  */
 export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<Record<string, readonly ListItem[]>> };
 
+/** A row of the projection that a change reads. */
+export type RowRef = { readonly table: string; readonly key: Key };
+
+/**
+ * Fields that an event alone does not determine. `complete` gets the rows that `reads` names, as they are just before the
+ * change; null if there is no such row. It must be pure. The tables that it reads need `isReadByChanges`.
+ */
+export type Derivation = {
+  readonly reads: Readonly<Record<string, RowRef>>;
+  readonly complete: (found: Readonly<Record<string, Row | null>>) => Row;
+};
+
 /**
  * What an event does to a row. `patch` and `add` need an existing row. If it does not exist, the event is parked. In a
  * table that has only counters, `add` creates the row instead.
  */
 export type Change =
-  | { readonly op: 'insert'; readonly table: string; readonly row: Row }
+  | { readonly op: 'insert'; readonly table: string; readonly row: Row; readonly derived?: Derivation }
   | ({ readonly op: 'patch'; readonly table: string; readonly key: Key; readonly fields: Row } & PatchOptions)
   | { readonly op: 'remove'; readonly table: string; readonly key: Key }
   | { readonly op: 'add'; readonly table: string; readonly key: Key; readonly amounts: Readonly<Record<string, number>> };
@@ -55,6 +67,8 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
+/** Inserts a row some of whose fields depend on other rows; a row of the same stream with this key is replaced. */
+export const insertDerived = (table: string, row: Row, derived: Derivation): Change => ({ op: 'insert', table, row, derived });
 export const patch = (table: string, key: Key, fields: Row, options: PatchOptions = {}): Change => ({
   op: 'patch',
   table,

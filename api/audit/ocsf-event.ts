@@ -96,9 +96,11 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   ],
 ];
 
-const apiActivity = ({ action, resource_type, resource_id }: Entry): Classified => {
+const apiActivity = ({ action, resource_type, resource_id, resource_name }: Entry): Classified => {
   const [activity_id, activity_name] = ACTIVITIES.find(([, , ending]) => ending.test(action)) ?? [99, action];
-  const resources = [{ type: resource_type, ...(resource_id ? { uid: resource_id } : {}) }];
+  const resources = [
+    { type: resource_type, ...(resource_id ? { uid: resource_id } : {}), ...(resource_name ? { name: resource_name } : {}) },
+  ];
   return { ...API_ACTIVITY, activity_id, activity_name, attributes: { resources } };
 };
 
@@ -119,8 +121,10 @@ const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
 ];
 const INFORMATIONAL = 1;
 
-const actorOf = ({ actor: { kind, id, key_id } }: Entry) => ({
-  ...(kind === 'user' ? { user: { uid: id, type_id: 1 } } : { app_name: PRODUCT.name, app_uid: id }),
+const actorOf = ({ actor: { kind, id, name, email, key_id } }: Entry) => ({
+  ...(kind === 'user'
+    ? { user: { uid: id, type_id: 1, ...(name ? { name } : {}), ...(email ? { email_addr: email } : {}) } }
+    : { app_name: PRODUCT.name, app_uid: id }),
   ...(key_id ? { session: { credential_uid: key_id } } : {}),
 });
 
@@ -129,7 +133,7 @@ const actorOf = ({ actor: { kind, id, key_id } }: Entry) => ({
  * in `unmapped`.
  */
 export const ocsfEvent = (entry: Entry): object => {
-  const { id, tenant_id, agent_id, action, ip, user_agent, meta, created_at, position, request_id } = entry;
+  const { id, tenant_id, agent_id, action, ip, user_agent, meta, created_at, position, request_id, summary, changes } = entry;
   const { attributes, ...classified } = (CLASSES[action] ?? apiActivity)(entry);
   return {
     ...classified,
@@ -151,6 +155,7 @@ export const ocsfEvent = (entry: Entry): object => {
     api: { operation: action, service: { name: PRODUCT.name }, ...(request_id ? { request: { uid: request_id } } : {}) },
     src_endpoint: ip ? { ip } : { svc_name: PRODUCT.name },
     ...(user_agent ? { http_request: { user_agent } } : {}),
-    unmapped: { agent_id, meta, position },
+    message: summary,
+    unmapped: { agent_id, meta, position, changes },
   };
 };

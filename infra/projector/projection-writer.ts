@@ -104,7 +104,7 @@ type AssumeAbsent = (table: string, key: string) => boolean;
 
 const loadTable = async (
   db: ClientBase,
-  { cache, store }: State,
+  { cache, compiled, store }: State,
   [name, keys]: readonly [string, ReadonlyMap<string, Key>],
   assumeAbsent: AssumeAbsent,
 ): Promise<readonly [string, Rows]> => {
@@ -117,7 +117,12 @@ const loadTable = async (
     else missing.set(text, key);
   }
   const found = await store.tables.get(name)!.load(db, [...missing.values()]);
-  for (const text of missing.keys()) rows.set(text, found.get(text) ?? null);
+  const { isReadByChanges = false } = compiled.tables.get(name)!.table;
+  for (const text of missing.keys()) {
+    const row = found.get(text) ?? null;
+    rows.set(text, row);
+    if (isReadByChanges) cache.set(name, text, row);
+  }
   return [name, rows];
 };
 

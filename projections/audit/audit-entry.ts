@@ -83,7 +83,6 @@ export const entryOf = (event: Recorded): Row => {
     tenant_id: event.meta.tenant === PLATFORM ? null : event.meta.tenant,
     actor_id: id,
     key_id,
-    actor: { kind, id, key_id },
     request_id: event.meta.$correlationId ?? null,
     user_id: kind === 'user' ? id : null,
     agent_id: agentOf(event, meta),

@@ -3,10 +3,12 @@ import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { TenantEvent } from '../../domain/tenants/tenant.ts';
-import { insert, type Projection } from '../projection.ts';
+import { insertDerived, type Projection } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 import { EXCLUDED_CATEGORIES, entryOf } from './audit-entry.ts';
+import { namesOf } from './audit-names.ts';
+import { subjectChangesOf, subjectTable } from './audit-subject.ts';
 
 export const AuditLogRead = z
   .object({
@@ -43,16 +45,39 @@ export const AuditLogRead = z
       .object({
         kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, the runner of an agent, or a part of the platform' }),
         id: z.string().meta({ description: 'The id of the user or agent; for the platform, the name of its part' }),
+        name: z.string().nullable().meta({ description: 'The name at the time; null if it has none or the reader may not see it' }),
+        email: z.string().nullable().meta({ description: 'The e-mail address of a user whom the reader may see' }),
         key_id: z.string().nullable().meta({ description: 'The API key that was used; null if it was none' }),
       })
       .meta({
         description: 'Who did it',
-        examples: [{ kind: 'user', id: 'c1u33xtplpft75v2seh60kvj5', key_id: 'c9jpfsapokir73x0gc7lerkjb' }],
+        examples: [
+          { kind: 'user', id: 'c1u33xtplpft75v2seh60kvj5', name: 'Ada', email: 'ada@example.com', key_id: 'c9jpfsapokir73x0gc7lerkjb' },
+        ],
       }),
     request_id: z
       .string()
       .nullable()
       .meta({ description: 'The `X-Request-Id` of the request that caused it', examples: ['d4a70a74-dd1e-442f-82b7-7f3b03113be5'] }),
+    resource_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name of the resource at the time; null if it has none', examples: ['Reviewer'] }),
+    changes: z
+      .array(
+        z.object({
+          pointer: z.string().meta({ description: 'A JSON pointer to the field that changed', examples: ['/description'] }),
+          from: z.unknown().meta({ description: 'The value before; a long one is cut' }),
+          to: z.unknown().meta({ description: 'The value after; a long one is cut' }),
+        }),
+      )
+      .meta({
+        description: 'What changed; empty for a new resource, whose fields are in `meta`. The value of a secret is `***`',
+        examples: [[{ pointer: '/description', from: null, to: 'Reviews pull requests' }]],
+      }),
+    summary: z
+      .string()
+      .meta({ description: 'What happened, in one sentence', examples: ['Ada (ada@example.com) created the agent “Reviewer”.'] }),
   })
   .meta({ id: 'AuditLogRead' });
 
@@ -108,16 +133,22 @@ export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {
   const entry = entryOf(event);
-  const changes = [insert(table.name, entry), auditCounter.add(event.meta.tenant, 1)];
-  return isOfPlatform(event) ? [...changes, insert(platformTable.name, entry)] : changes;
+  const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
+  return [
+    inserted(table.name, 'tenant'),
+    auditCounter.add(event.meta.tenant, 1),
+    ...(isOfPlatform(event) ? [inserted(platformTable.name, 'platform')] : []),
+    // The entries show the names before the event, so this change is the last.
+    ...subjectChangesOf(event),
+  ];
 };
 
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 6,
+  version: 7,
   categories: '*',
-  tables: [table, platformTable, auditCounter.table],
+  tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},
   every: (event) => (EXCLUDED_CATEGORIES.has(event.category) ? [] : entriesOf(event)),
 } as const satisfies Projection;

@@ -2,8 +2,15 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Change, Key, ListItem, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
 
-/** A change, with the table and the key text of the row that it changes. */
-type KeyedChange = { readonly change: Change; readonly table: CompiledTable; readonly key: string };
+/** A row that a change reads: the name that the change gave it, its table and its key text. */
+type KeyedRead = readonly [name: string, table: string, key: string];
+/** A change, with the table and the key text of the row that it changes, and the rows that it reads. */
+type KeyedChange = {
+  readonly change: Change;
+  readonly table: CompiledTable;
+  readonly key: string;
+  readonly reads: readonly KeyedRead[];
+};
 /** The row that stores the revision of the event's stream (see `Table.stream`). */
 type StreamRow = { readonly table: CompiledTable; readonly key: string };
 /** An event with its changes. If determining the changes failed, `reason` says why. */
@@ -66,7 +73,10 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
   return Array.isArray(changes) ? changes : [changes as Change];
 };
 
-/** Selects rows by table and key text. Changes of rows that are not selected are ignored. */
+/**
+ * Selects rows by table and key text. Changes of rows that are not selected are ignored, except in tables with
+ * `isReadByChanges`.
+ */
 export type RowFilter = (table: string, key: string) => boolean;
 
 /**
@@ -84,14 +94,23 @@ export const collectChanges = (compiled: CompiledProjection, events: readonly Re
     if (isInsert) inserted.get(table.name)!.add(text);
     return text;
   };
+  const readsOf = (change: Change): readonly KeyedRead[] => {
+    if (change.op !== 'insert' || !change.derived) return NOTHING;
+    return Object.entries(change.derived.reads).map(([name, read]) => {
+      const table = tableOf(compiled, read.table);
+      return [name, read.table, touch(table, table.keyText(read.key), false)];
+    });
+  };
   const withKey = (change: Change): KeyedChange => {
     const table = tableOf(compiled, change.table);
-    return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert') };
+    // The rows that are read come first: a row that is read before its insert must be loaded.
+    const reads = readsOf(change);
+    return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert'), reads };
   };
   const keyedChangesOf = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
     try {
       const changes = changesOf(compiled, event).map(withKey);
-      return { changes: only ? changes.filter(({ table, key }) => only(table.table.name, key)) : changes };
+      return { changes: only ? changes.filter(({ table: { table }, key }) => table.isReadByChanges || only(table.name, key)) : changes };
     } catch (error) {
       return { changes: NOTHING, reason: reasonOf(error) };
     }
@@ -206,9 +225,18 @@ const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: strin
   return { row, revision: old.revision, touched, docs: STALE };
 };
 
+/** Returns the change with the fields that depend on other rows. */
+const withDerivedFields = (keyed: KeyedChange, rows: Overlay): KeyedChange => {
+  const { change, reads } = keyed;
+  if (change.op !== 'insert' || !change.derived) return keyed;
+  const found: Record<string, Row | null> = {};
+  for (const [name, table, key] of reads) found[name] = rows.read(table, key)?.row ?? null;
+  return { ...keyed, change: { ...change, row: { ...change.row, ...change.derived.complete(found) } } };
+};
+
 const applyChange = (keyed: KeyedChange, event: Recorded, touched: string, rows: Overlay): void => {
   const { name } = keyed.table.table;
-  rows.write(name, keyed.key, nextRow(keyed, event, touched, rows.read(name, keyed.key)));
+  rows.write(name, keyed.key, nextRow(withDerivedFields(keyed, rows), event, touched, rows.read(name, keyed.key)));
 };
 
 const updateRevision = ({ table, key }: StreamRow, { revision }: Recorded, touched: string, rows: Overlay): void => {

@@ -19,7 +19,10 @@ const AUDIT_ENTRY = {
   user_agent: null,
   created_at: '2026-11-22T17:04:39.151Z',
   position: '1:1',
-  actor: { kind: 'user', id: 'actor', key_id: 'key' },
+  actor: { kind: 'user', id: 'actor', name: 'Ada', email: 'ada@example.com', key_id: 'key' },
+  resource_name: null,
+  changes: [],
+  summary: 'Ada did it.',
   request_id: 'request',
 };
 
@@ -190,8 +193,12 @@ test('each entry of an OCSF export has the required fields of its class, and all
     assert.is((actor as { user?: { uid: string } }).user?.uid ?? null, line.user_id);
     assert.is((api as { operation: string }).operation, line.action);
     assert.is((src_endpoint as { ip?: string }).ip ?? null, line.ip);
-    if (class_uid === 6003) assert.equal(resources, [{ type: line.resource_type, ...(line.resource_id ? { uid: line.resource_id } : {}) }]);
-    assert.equal(unmapped, { agent_id: line.agent_id, meta: line.meta, position: line.position });
+    if (class_uid === 6003) {
+      const name = line.resource_name ? { name: line.resource_name } : {};
+      assert.equal(resources, [{ type: line.resource_type, uid: line.resource_id, ...name }]);
+    }
+    assert.is((event as unknown as { message: string }).message, line.summary);
+    assert.equal(unmapped, { agent_id: line.agent_id, meta: line.meta, position: line.position, changes: line.changes });
   }
 });
 

@@ -1,0 +1,101 @@
+import { PLATFORM, type Recorded } from '../../domain/event.ts';
+import * as User from '../../domain/identity/user.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import * as Rejection from '../../domain/webhooks/rejection.ts';
+import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
+import type { Derivation, Row, RowRef } from '../projection.ts';
+import { changesOf, isAboutMember, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
+import { summaryOf } from './audit-summary.ts';
+
+/**
+ * Who reads the entry. A tenant sees the name of a user only if that user is or was one of its members, and the name of
+ * anything else only if it is its own or belongs to the platform.
+ */
+type Reader = 'tenant' | 'platform';
+type Found = Readonly<Record<string, Row | null>>;
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Returns the user whom an event concerns besides its actor, such as a new member; null if there is none. */
+const personOf = ({ category, id, data }: Recorded): string | null => {
+  if (category === User.category) return id;
+  const { user_id, new_owner_id } = data as Row;
+  return textOf(user_id) ?? textOf(new_owner_id);
+};
+
+/** The categories of events whose actor is an integration. It acts for its provider, so its kind is `system`. */
+const CATEGORIES_BY_INTEGRATION: readonly string[] = [Delivery.category, Rejection.category, ReplayGuard.category];
+
+const hasNamedActor = ({ actor, category }: Recorded): boolean => actor.kind !== 'system' || CATEGORIES_BY_INTEGRATION.includes(category);
+
+const readsOf = (event: Recorded, agent_id: unknown, reader: Reader): Readonly<Record<string, RowRef>> => {
+  const { actor, meta } = event;
+  const reads: Record<string, RowRef> = { resource: subjectRef(subjectIdOf(event)) };
+  if (hasNamedActor(event)) reads.actor = subjectRef(actor.id);
+  const person = personOf(event);
+  if (person) reads.person = subjectRef(person);
+  if (reader === 'tenant' && actor.kind === 'user') reads.actorMember = subjectRef(membershipId(meta.tenant, actor.id));
+  if (reader === 'tenant' && person) reads.personMember = subjectRef(membershipId(meta.tenant, person));
+  if (typeof agent_id === 'string' && agent_id !== event.id) reads.agent = subjectRef(agent_id);
+  return reads;
+};
+
+const quoted = (name: string): string => `“${name}”`;
+
+type Named = { readonly name: string | null; readonly email: string | null };
+const NAMELESS: Named = { name: null, email: null };
+const namesIn = (row: Row | null | undefined): Named => ({ name: textOf(row?.name), email: textOf(row?.email) });
+
+const userLabel = ({ name, email }: Named, id: string): string => {
+  if (email) return name ? `${name} (${email})` : email;
+  return name ?? `user ${id}`;
+};
+
+/** Names the actor at the start of a sentence. Parts of the platform have no names; an integration acts for its provider. */
+const actorLabel = ({ kind, id }: Recorded['actor'], names: Named): string => {
+  if (kind === 'user') return names.name || names.email ? userLabel(names, id) : `User ${id}`;
+  if (kind === 'agent') return `Agent ${names.name ? quoted(names.name) : id}`;
+  return names.name ? `Integration ${quoted(names.name)}` : 'The platform';
+};
+
+const namesFor = (event: Recorded, reader: Reader, found: Found) => {
+  const { actor, meta } = event;
+  const isVisible = (row: Row | null | undefined): boolean => !!row && (row.of_tenant === null || row.of_tenant === meta.tenant);
+  const person = personOf(event);
+  const isMember = isAboutMember(event);
+  const isAboutUser = isMember || event.category === User.category;
+  const isPersonVisible = reader === 'platform' || isMember || !!found.personMember;
+  const isActorVisible = reader === 'platform' || !!found.actorMember || (isMember && person === actor.id);
+  const actorNames = (actor.kind === 'user' ? isActorVisible : isVisible(found.actor)) ? namesIn(found.actor) : NAMELESS;
+  const personNames = person && isPersonVisible ? namesIn(found.person) : NAMELESS;
+  const resourceNames = isVisible(found.resource) ? namesIn(found.resource) : NAMELESS;
+  const { name, email } = isAboutUser ? personNames : resourceNames;
+  return {
+    actor: actorNames,
+    person: person ? userLabel(personNames, person) : 'somebody',
+    resource_name: textOf(newNameOf(event)) ?? name ?? email ?? textOf((event.data as Row).email),
+    agent: isVisible(found.agent) ? namesIn(found.agent).name : null,
+  };
+};
+
+/**
+ * Returns the part of an audit log entry that follows from earlier events: the names at the time of the event, what it
+ * changed, and one sentence. `entry` is the part that follows from the event alone.
+ */
+export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivation => {
+  const reader = event.meta.tenant === PLATFORM ? 'platform' : audience;
+  const meta = entry.meta as Row;
+  const complete = (found: Found): Row => {
+    const { actor, person, resource_name, agent } = namesFor(event, reader, found);
+    const resource = resource_name ? quoted(resource_name) : event.id;
+    const agentLabel = agent ? quoted(agent) : event.id === entry.agent_id ? resource : String(entry.agent_id ?? 'unknown');
+    const names = { actor: actorLabel(event.actor, actor), resource, person, agent: agentLabel };
+    return {
+      actor: { ...event.actor, key_id: event.actor.key_id ?? null, ...actor },
+      resource_name,
+      changes: changesOf(event, found.resource ?? null),
+      summary: summaryOf(event, names, meta),
+    };
+  };
+  return { reads: readsOf(event, entry.agent_id, reader), complete };
+};

@@ -1,0 +1,192 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import * as Model from '../../domain/agents/model.ts';
+import { DEFAULT_ROLE_PERMISSIONS } from '../../domain/agents/role-permissions.ts';
+import * as Plan from '../../domain/billing/plan.ts';
+import type { Recorded } from '../../domain/event.ts';
+import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
+import * as ApiKey from '../../domain/identity/api-key.ts';
+import * as User from '../../domain/identity/user.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+/**
+ * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
+ * tenants, models, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it belongs to; null
+ * for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without secrets.
+ */
+export const subjectTable = {
+  name: 'subjects',
+  key: ['id'],
+  columns: { id: 'text', of_tenant: 'text', name: 'text', email: 'text', fields: 'text' },
+  docs: {},
+  isReadByChanges: true,
+} as const satisfies Table;
+
+/** A change as an entry shows it. */
+export type FieldChange = { readonly pointer: string; readonly from: unknown; readonly to: unknown };
+
+export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, key: { id } });
+
+/** The id of the subject that stands for the membership of a user in a tenant. */
+export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
+
+/** Stands for the value of a secret, old or new. */
+const SECRET = '***';
+const MAX_VALUE_LENGTH = 500;
+
+/** Returns a value as an entry shows it: a long one is cut, and then a text. */
+const shortened = (value: unknown): unknown => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`;
+};
+
+const modelsOf = ({ models }: Row): Row =>
+  Array.isArray(models) ? { models: models.map(({ model_id, access }) => ({ model_id, access })) } : {};
+const withPrefix = (prefix: string, fields: Row): Row =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${prefix}/${name}`, value]));
+
+type FieldsOf = (data: Row) => Row;
+const withoutReason: FieldsOf = ({ reason: _, ...fields }) => fields;
+const allFields: FieldsOf = (data) => data;
+const role =
+  (of: 'roles' | 'grants'): FieldsOf =>
+  ({ user_id, role: given = null }) => ({ [`${of}/${user_id}`]: given });
+
+/** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
+const FIELDS: Readonly<Record<string, FieldsOf>> = {
+  AgentCreated: ({ owner_id, generation: _, ...fields }) => ({
+    external_mail_enabled: Agent.initial.external_mail_enabled,
+    ...fields,
+    is_active: true,
+    deleted: false,
+    ...(owner_id ? { [`roles/${owner_id}`]: 'OWNER' } : {}),
+  }),
+  AgentUpdated: allFields,
+  AgentActivated: () => ({ is_active: true }),
+  AgentDeactivated: () => ({ is_active: false }),
+  AgentSkillAuthoringChanged: allFields,
+  AgentSkillVisibilityScopeChanged: allFields,
+  AgentBudgetChanged: allFields,
+  AgentAdminOnlyChanged: allFields,
+  AgentModelChainReordered: modelsOf,
+  AgentRoleAssigned: role('roles'),
+  AgentRoleRevoked: role('roles'),
+  AgentAccessGranted: role('grants'),
+  AgentAccessRevoked: role('grants'),
+  AgentOwnershipTransferred: ({ new_owner_id, old_owner_ids }) => ({
+    ...Object.fromEntries((old_owner_ids as readonly string[]).map((id) => [`roles/${id}`, 'MANAGER'])),
+    [`roles/${new_owner_id}`]: 'OWNER',
+  }),
+  AgentDeleted: () => ({ deleted: true }),
+  AgentRestored: ({ of_revision: _, models, ...fields }) => ({ ...fields, ...modelsOf({ models }), deleted: false }),
+  TenantCreated: ({ generation: _, ...fields }) => {
+    const { allow_superadmin_access, default_skill_visibility_scope, external_mail_enabled, is_suspended, paid } = Tenant.initial;
+    const defaults = { allow_superadmin_access, default_skill_visibility_scope, external_mail_enabled, is_suspended, paid };
+    return { ...defaults, closed: false, ...withPrefix('role_permissions', DEFAULT_ROLE_PERMISSIONS), ...fields };
+  },
+  TenantUpdated: withoutReason,
+  TenantPlanChanged: withoutReason,
+  TenantSettingsChanged: allFields,
+  TenantSuspended: () => ({ is_suspended: true }),
+  TenantResumed: () => ({ is_suspended: false }),
+  TenantClosing: withoutReason,
+  TenantReopened: () => ({ closes_at: null }),
+  TenantClosed: () => ({ closed: true }),
+  AgentRolePermissionsChanged: ({ roles }) => withPrefix('role_permissions', roles as Row),
+  MemberAdded: ({ role: given }) => ({ role: given }),
+  MemberRoleChanged: ({ role: given }) => ({ role: given }),
+  MemberRemoved: () => ({ role: null }),
+  UserRegistered: () => ({ is_suspended: false, is_super_admin: false }),
+  UserSuspended: () => ({ is_suspended: true }),
+  UserResumed: () => ({ is_suspended: false }),
+  SuperAdminGranted: () => ({ is_super_admin: true }),
+  SuperAdminRevoked: () => ({ is_super_admin: false }),
+  ApiKeyCreated: ({ owner_id, agent_id }) => ({ owner_id, agent_id, revoked: false }),
+  ApiKeyRevoked: () => ({ revoked: true }),
+  IntegrationConnected: ({ sealed_secret: _, tenant_id: __, ...fields }) => ({ ...fields, is_paused: false, connected: true }),
+  IntegrationUpdated: allFields,
+  IntegrationSecretRotated: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
+  IntegrationDisconnected: () => ({ connected: false }),
+  AccountAllowed: () => ({ allowed: true }),
+  AccountDisallowed: () => ({ allowed: false }),
+  ModelRegistered: () => ({}),
+  PlanCreated: () => ({}),
+};
+
+/** The first events of subjects. Their entries show no changes: `meta` has the first values. */
+const FIRST_EVENTS: readonly string[] = [
+  'AgentCreated',
+  'TenantCreated',
+  'MemberAdded',
+  'UserRegistered',
+  'ApiKeyCreated',
+  'IntegrationConnected',
+  'AccountAllowed',
+  'ModelRegistered',
+  'PlanCreated',
+];
+
+/** The tenant of a new subject, by category; null if it belongs to the platform. */
+const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
+  [Agent.category]: ({ tenant }) => tenant,
+  [Tenant.category]: ({ id }) => id,
+  [Integration.category]: ({ data }) => (data as Row).tenant_id ?? null,
+  [ApiKey.category]: ({ data }) => (data as Row).tenant_id ?? null,
+  [User.category]: () => null,
+  [AllowedAccount.category]: () => null,
+  [Model.category]: () => null,
+  [Plan.category]: () => null,
+};
+
+/** Whether an event is about a member of the tenant in whose stream it is. */
+export const isAboutMember = ({ type, data }: Recorded): boolean => type.startsWith('Member') && 'user_id' in data;
+
+/** Returns the id of the subject that an event is about. */
+export const subjectIdOf = (event: Recorded): string =>
+  isAboutMember(event) ? membershipId(event.id, String((event.data as Row).user_id)) : event.id;
+
+const storedFields = (subject: Row | null): Row => (subject?.fields ? (JSON.parse(subject.fields as string) as Row) : {});
+
+const fieldsOf = ({ type, data }: Recorded): Row => {
+  const fields = FIELDS[type]?.(data as Row) ?? {};
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortened(value)]));
+};
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+const wasShortened = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_VALUE_LENGTH;
+
+/** Returns what an event changes of its subject, whose row before the event is `subject`. */
+export const changesOf = (event: Recorded, subject: Row | null): readonly FieldChange[] => {
+  if (!FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];
+  const old = storedFields(subject);
+  return Object.entries(fieldsOf(event)).flatMap(([name, to]) => {
+    const from = name === 'secret' ? SECRET : (old[name] ?? null);
+    return isEqual(from, to) && to !== SECRET && !wasShortened(to) ? [] : [{ pointer: `/${name}`, from, to }];
+  });
+};
+
+/** Returns the name that an event gives to its subject; undefined if it gives none. */
+export const newNameOf = ({ type, data }: Recorded): unknown => {
+  if (!FIELDS[type]) return undefined;
+  const { name, label, email } = data as Row;
+  return name ?? label ?? (type === 'AccountAllowed' ? email : undefined);
+};
+
+/** Returns the change of the subject's row that an event makes: none if the event is about no subject. */
+export const subjectChangesOf = (event: Recorded): readonly Change[] => {
+  if (!FIELDS[event.type]) return [];
+  const id = subjectIdOf(event);
+  const { email } = event.data as Row;
+  const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => {
+    const fields = Object.entries({ ...storedFields(old!), ...fieldsOf(event) }).filter(([, value]) => value !== null && value !== SECRET);
+    return {
+      of_tenant: old ? old.of_tenant : (TENANTS[event.category]?.(event) ?? null),
+      name: newNameOf(event) ?? old?.name ?? null,
+      email: email ?? old?.email ?? null,
+      fields: JSON.stringify(Object.fromEntries(fields)),
+    };
+  };
+  return [insertDerived(subjectTable.name, { id }, { reads: { old: subjectRef(id) }, complete })];
+};

@@ -1,0 +1,116 @@
+import type { Recorded } from '../../domain/event.ts';
+import type { Row } from '../projection.ts';
+import { actionOf } from './audit-entry.ts';
+
+/** The names that a summary contains, already as they are shown. */
+export type SummaryNames = { readonly actor: string; readonly resource: string; readonly person: string; readonly agent: string };
+
+/**
+ * What happened, by event type, as the rest of a sentence after the actor. In braces: a name of `SummaryNames`, `fields`
+ * (the names of the fields of the event), or a field of the event.
+ */
+export const SUMMARIES: Readonly<Record<string, string>> = {
+  AccessRefusalsCounted: 'counted {count} further refused requests of one caller',
+  AccessRefused: 'was refused {method} {path}',
+  AccountAllowed: 'allowed the account {resource} to sign in',
+  AccountDisallowed: 'no longer allows the account {resource} to sign in',
+  AgentAccessGranted: 'granted {person} the access {role} to the agent {resource}',
+  AgentAccessRevoked: 'revoked the access of {person} to the agent {resource}',
+  AgentActivated: 'activated the agent {resource}',
+  AgentAdminOnlyChanged: 'changed whether only admins see the agent {resource}',
+  AgentBudgetChanged: 'changed the budget of the agent {resource}',
+  AgentCreated: 'created the agent {resource}',
+  AgentDeactivated: 'deactivated the agent {resource}',
+  AgentDeleted: 'deleted the agent {resource}',
+  AgentModelChainReordered: 'changed the model chain of the agent {resource}',
+  AgentOwnershipTransferred: 'made {person} the owner of the agent {resource}',
+  AgentRestored: 'restored the agent {resource}',
+  AgentRoleAssigned: 'gave {person} the role {role} on the agent {resource}',
+  AgentRolePermissionsChanged: 'changed what the roles on agents allow',
+  AgentRoleRevoked: 'revoked the role of {person} on the agent {resource}',
+  AgentSkillAuthoringChanged: 'changed whether the agent {resource} may author skills',
+  AgentSkillVisibilityScopeChanged: 'changed which skills the agent {resource} sees',
+  AgentSlackConfigChanged: 'changed the Slack settings of the agent {resource}',
+  AgentSlugReleased: 'released the slug of the deleted agent {resource}',
+  AgentUpdated: 'changed {fields} of the agent {resource}',
+  ApiKeyCreated: 'created the API key {resource}',
+  ApiKeyRevoked: 'revoked the API key {resource}',
+  ApiKeyUsed: 'recorded that the API key {resource} is in use',
+  AuditExported: 'exported the audit log as {format}',
+  DeliveriesAcknowledged: 'recorded that the agent {agent} has processed deliveries',
+  DeliveryDeadLettered: 'gave up the delivery {delivery_id} to the agent {agent} after {attempts} attempts',
+  IntegrationConnected: 'connected the {provider} integration {resource}',
+  IntegrationDisconnected: 'disconnected the integration {resource}',
+  IntegrationSecretRotated: 'rotated the secret of the integration {resource}',
+  IntegrationUpdated: 'changed {fields} of the integration {resource}',
+  MemberAdded: 'added {person} as {role}',
+  MemberInvitationAccepted: 'accepted the invitation of {person}',
+  MemberInvitationIssued: 'invited {person}',
+  MemberRemoved: 'removed {person} from the members',
+  MemberRoleChanged: 'changed the role of {person} to {role}',
+  ModelRegistered: 'registered the model {resource}',
+  ParkedEventRetried: 'retried a parked event of the projection {projection}',
+  PlanCreated: 'created the plan {resource}',
+  PlatformStarted: 'started for the first time',
+  ProjectionPromoted: 'promoted the rebuilt projection {projection}',
+  RunnerCredentialIssued: 'issued a broker credential to the runner of the agent {agent}',
+  RunnerCredentialRevoked: 'revoked a broker credential of a runner',
+  SignedIn: 'signed in',
+  SignedOut: 'signed out',
+  SuperAdminAccessOpened: 'opened super-admin access to the tenant {resource} until {until}',
+  SuperAdminGranted: 'made {resource} a super-admin',
+  SuperAdminRead: 'read data of the tenant as super-admin: {what}',
+  SuperAdminRevoked: 'revoked the super-admin rights of {resource}',
+  TenantClosed: 'closed the tenant {resource}',
+  TenantClosing: 'scheduled the tenant {resource} to be closed at {closes_at}',
+  TenantCreated: 'created the tenant {resource}',
+  TenantPlanChanged: 'changed the plan of the tenant {resource}',
+  TenantReopened: 'reopened the tenant {resource}',
+  TenantResumed: 'resumed the tenant {resource}',
+  TenantSettingsChanged: 'changed {fields} of the tenant {resource}',
+  TenantSuspended: 'suspended the tenant {resource}',
+  TenantUpdated: 'changed {fields} of the tenant {resource}',
+  UserRegistered: 'registered the user {resource}',
+  UserResumed: 'resumed the user {resource}',
+  UserSeen: 'recorded that the user {resource} is active',
+  UserSuspended: 'suspended the user {resource}',
+  WebhookAccepted: 'accepted a delivery for the agent {agent}',
+  WebhookBlocked: 'blocked a delivery for the agent {agent}: {reason}',
+  WebhookBodySeen: 'recorded the body of a delivery',
+  WebhookRedeliveryDiffered: 'received a redelivery whose body differs from the first one',
+  WebhookRejected: 'rejected a delivery for the agent {agent}: {reason}',
+  WebhookRejectionsCounted: 'counted {count} further rejected deliveries',
+};
+
+type Part = { readonly text: string; readonly field: string | null };
+
+/** A summary split into its texts, each with the field that follows it. */
+const partsOf = (summary: string): readonly Part[] =>
+  summary.split('}').map((part) => {
+    const [text, field = null] = part.split('{') as [string, string?];
+    return { text, field };
+  });
+
+const COMPILED: ReadonlyMap<string, readonly Part[]> = new Map(
+  Object.entries(SUMMARIES).map(([type, summary]) => [type, partsOf(summary)]),
+);
+
+/** Formats names as a list: `a`, `a and b`, `a, b and c`. */
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+const partOf = (field: string, names: SummaryNames, meta: Row): string => {
+  if (field in names) return names[field as keyof SummaryNames];
+  if (field === 'fields') return listed(Object.keys(meta).filter((name) => name !== 'reason')) || 'nothing';
+  const value = meta[field];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown';
+};
+
+/** Returns one English sentence about an event. `meta` has its fields without secrets. */
+export const summaryOf = ({ type }: Recorded, names: SummaryNames, meta: Row): string => {
+  const parts = COMPILED.get(type);
+  if (!parts) return `${names.actor}: ${actionOf(type)}.`;
+  let sentence = `${names.actor} `;
+  for (const { text, field } of parts) sentence += field === null ? text : text + partOf(field, names, meta);
+  return `${sentence}.`;
+};

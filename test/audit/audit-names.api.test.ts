@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
+
+type Json = Record<string, unknown>;
+type Entry = Json & { action: string; summary: string; actor: Json; changes: { pointer: string; from: unknown; to: unknown }[] };
+
+const p = await createTestPlatform();
+const owner = await addMember(p, 'OWNER');
+const SECRET = 'a provider’s secret of 24 bytes';
+
+const send = async (method: string, path: string, body?: unknown): Promise<Json> => {
+  const answer = await p.send(method, `${p.tenant}/${path}`, { key: owner.key, ...(body === undefined ? {} : { body }) });
+  assert.ok(answer.status < 300, answer.text);
+  return answer.body as Json;
+};
+const entries = async (query: string, path = `${p.tenant}/audit-logs`, key = owner.key): Promise<Entry[]> => {
+  await p.waitForProjections();
+  const answer = await p.send('GET', `${path}?limit=200&${query}`, { key });
+  assert.is(answer.status, 200, answer.text);
+  return answer.body as Entry[];
+};
+const newest = async (action: string): Promise<Entry> => (await entries(`action=${action}`))[0]!;
+const emailOf = (user_id: string): string => {
+  const registered = p.eventsOf('UserRegistered').find(({ id }) => id === user_id)!;
+  return (registered.data as { email: string }).email;
+};
+
+const agent = (await send('POST', 'agents', { name: 'Reviewer', slug: 'reviewer' })).id as string;
+const by = emailOf(owner.user_id);
+
+test('an entry names its actor, its resource and what changed, with the values before and after', async () => {
+  const created = await newest('agent.created');
+  assert.is(created.summary, `${by} created the agent “Reviewer”.`);
+  assert.equal([created.resource_name, created.changes, created.actor.email], ['Reviewer', [], by]);
+  await send('PATCH', `agents/${agent}`, { description: 'one', voice: 'alto' });
+  await send('PATCH', `agents/${agent}`, { description: 'two' });
+  const updated = await newest('agent.updated');
+  assert.is(updated.summary, `${by} changed description of the agent “Reviewer”.`);
+  assert.equal(updated.changes, [{ pointer: '/description', from: 'one', to: 'two' }]);
+  await send('PATCH', `agents/${agent}`, { is_active: false });
+  assert.equal((await newest('agent.deactivated')).changes, [{ pointer: '/is_active', from: true, to: false }]);
+});
+
+test('an entry keeps the names at the time of its event', async () => {
+  await send('PATCH', `agents/${agent}`, { name: 'Critic' });
+  assert.equal((await newest('agent.updated')).changes, [{ pointer: '/name', from: 'Reviewer', to: 'Critic' }]);
+  await send('PATCH', `agents/${agent}`, { is_active: true });
+  assert.is((await newest('agent.activated')).resource_name, 'Critic');
+  assert.is((await newest('agent.deactivated')).resource_name, 'Reviewer');
+});
+
+test('entries about members and roles name the person, with the role before and after', async () => {
+  const member = await addMember(p, 'MEMBER');
+  const email = emailOf(member.user_id);
+  await send('PATCH', `members/${member.user_id}`, { role: 'AUDITOR' });
+  const changed = await newest('member.role_changed');
+  assert.equal([changed.resource_name, changed.changes], [email, [{ pointer: '/role', from: 'MEMBER', to: 'AUDITOR' }]]);
+  assert.is(changed.summary, `${by} changed the role of ${email} to AUDITOR.`);
+  await send('PUT', `agents/${agent}/roles/${member.user_id}`, { role: 'VIEWER' });
+  const assigned = await newest('agent.role_assigned');
+  assert.is(assigned.summary, `${by} gave ${email} the role VIEWER on the agent “Critic”.`);
+  assert.equal(assigned.changes, [{ pointer: `/roles/${member.user_id}`, from: null, to: 'VIEWER' }]);
+});
+
+test('an entry says that a secret changed, but shows neither value; a long value is cut', async () => {
+  const created = await send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET });
+  await send('POST', `webhook-integrations/${created.id}/rotate-secret`, { secret: `${SECRET}, a new one`, overlap_seconds: 60 });
+  const rotated = await newest('integration.secret_rotated');
+  assert.is(rotated.resource_name, 'Code');
+  assert.equal(
+    rotated.changes.find(({ pointer }) => pointer === '/secret'),
+    { pointer: '/secret', from: '***', to: '***' },
+  );
+  assert.not.ok(JSON.stringify(rotated).includes(SECRET));
+  await send('PATCH', `agents/${agent}`, { description: 'x'.repeat(1_000) });
+  assert.is(String((await newest('agent.updated')).changes[0]!.to).length, 501);
+});
+
+test("a tenant's audit log does not show the name of a user of another tenant who acts as platform operator", async () => {
+  const other = await createSecondTenant(p, 'acted-on');
+  await p.send('POST', `/admin/tenants/${other.id}/break-glass`, { body: { reason: 'a look', minutes: 5 } });
+  const [theirs] = await entries('action=super_admin.access_opened', `${other.tenant}/audit-logs`, other.key);
+  assert.equal([theirs!.actor.name, theirs!.actor.email, theirs!.resource_name], [null, null, 'acted-on']);
+  assert.ok(theirs!.summary.startsWith(`User ${theirs!.actor.id} opened super-admin access`), theirs!.summary);
+  const [ours] = await entries(`action=super_admin.access_opened`, '/admin/audit-logs', p.key);
+  assert.is(ours!.actor.email, emailOf(String(ours!.actor.id)));
+  assert.ok(ours!.summary.startsWith(`${ours!.actor.name} (${ours!.actor.email}) opened super-admin access`), ours!.summary);
+});
+
+test('there is a summary for the type of every stored event that the audit log shows', () => {
+  const stored = readFileSync(`${import.meta.dirname}/../fixtures/stored-events.jsonl`, 'utf8');
+  const types = new Set([...stored.matchAll(/"type":"([A-Za-z]+)","data"/g)].map(([, type]) => type!));
+  assert.ok(types.size > 60);
+  const hidden = /^(?:IdempotencyKey|PlatformKey|DataKey|DeliveryBodyPart)/;
+  assert.equal(
+    [...types].filter((type) => !hidden.test(type) && !SUMMARIES[type]),
+    [],
+  );
+});
+
+test('the projections have applied every event of these tests, and the platform stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();
