@@ -1,0 +1,73 @@
+import * as assert from 'uvu/assert';
+import { openPool } from '../../infra/postgres/pool.ts';
+import { checkDrift } from '../../infra/projector/drift-check.ts';
+import { requestMaintenance, requestState } from '../../infra/projector/maintenance-requests.ts';
+import { audit, table } from '../../projections/audit/audit-log.ts';
+import { openMemoryStore } from '../../projections/engine/memory-store.ts';
+import { query, silentLogger, startProjectionPlatform, waitForProjection, waitUntil } from '../fixtures/live-projections.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+import { addMember } from '../fixtures/users.ts';
+
+/** Makes events whose entries depend on earlier ones: renamed resources, members and secrets. */
+const createPlatformWithHistory = async () => {
+  const p = await createTestPlatform();
+  const { key, user_id } = await addMember(p, 'OWNER');
+  const send = async (method: string, path: string, body: object) => {
+    const answer = await p.send(method, `${p.tenant}/${path}`, { key, body });
+    assert.ok(answer.status < 300, answer.text);
+    return (answer.body as { id: string }).id;
+  };
+  const agent = await send('POST', 'agents', { name: 'First', slug: 'first' });
+  for (const name of ['Second', 'Third']) await send('PATCH', `agents/${agent}`, { name, description: `It was ${name} once` });
+  await send('PUT', `agents/${agent}/roles/${user_id}`, { role: 'OWNER' });
+  const secret = 'a provider’s secret of 24 bytes';
+  const hook = await send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret });
+  await send('PATCH', `webhook-integrations/${hook}`, { label: 'Other code' });
+  return { p, send, agent };
+};
+
+test('the drift check and a rebuild of the audit log yield the entries that were written live, also after a restart', async () => {
+  const { p, send, agent } = await createPlatformWithHistory();
+  const databaseUrl = await freshDatabase();
+  const first = await startProjectionPlatform(p.log, databaseUrl, [audit]);
+  await waitForProjection(first.reads, p.log, audit.name);
+  await first.close();
+  // The restarted worker has an empty cache, so it loads the names that the new entry needs.
+  await send('PATCH', `agents/${agent}`, { name: 'Fourth' });
+  const { reads } = await startProjectionPlatform(p.log, databaseUrl, [audit]);
+  await waitForProjection(reads, p.log, audit.name);
+  const [last] = await query(databaseUrl, `select doc from audit.audit_logs where action = 'agent.updated' order by place desc limit 1`);
+  assert.equal(JSON.parse(String(last!.doc)).changes, [{ pointer: '/name', from: 'Third', to: 'Fourth' }]);
+  const pool = openPool(databaseUrl, silentLogger, 'test');
+  for (const rows of ['all', 5] as const) {
+    const { checked, drifted } = await checkDrift(p.log, pool, audit, rows);
+    assert.ok(checked > 5);
+    assert.equal(drifted, []);
+  }
+  const id = await requestMaintenance(pool, 'rebuild', audit.name);
+  const done = await waitUntil(
+    'the rebuild',
+    () => requestState(pool, id),
+    (state) => state?.done_at != null,
+  );
+  const { comparison } = done!.outcome as { comparison: { rows: number; differing: number } };
+  assert.is(comparison.differing, 0);
+  await pool.end();
+  await p.close();
+});
+
+test('the entries of a log do not depend on how it is divided into batches', async () => {
+  const { p } = await createPlatformWithHistory();
+  const rowsOf = (size: number): unknown[] => {
+    const store = openMemoryStore([audit]);
+    for (let at = 0; at < p.log.events.length; at += size) store.feed(p.log.events.slice(at, at + size));
+    assert.equal(store.unapplied(audit.name), []);
+    return [...store.rows(audit.name, table.name).values()].map(({ docs }) => docs);
+  };
+  assert.equal(rowsOf(1), rowsOf(1_000));
+  await p.close();
+});
+
+test.run();
