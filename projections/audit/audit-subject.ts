@@ -71,6 +71,8 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentBudgetChanged: allFields,
   AgentAdminOnlyChanged: allFields,
   AgentModelChainReordered: modelsOf,
+  AgentModelGranted: modelsOf,
+  AgentModelRevoked: modelsOf,
   AgentRoleAssigned: role('roles'),
   AgentRoleRevoked: role('roles'),
   AgentAccessGranted: role('grants'),
@@ -111,7 +113,11 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   IntegrationDisconnected: () => ({ connected: false }),
   AccountAllowed: () => ({ allowed: true }),
   AccountDisallowed: () => ({ allowed: false }),
-  ModelRegistered: () => ({}),
+  ModelRegistered: allFields,
+  ModelUpdated: allFields,
+  ModelStatusChanged: allFields,
+  ModelOpenedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: true }),
+  ModelClosedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: null }),
   PlanCreated: () => ({}),
 };
 

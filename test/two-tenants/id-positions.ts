@@ -53,7 +53,6 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   tenant_id: 'tenant',
   agent_id: 'agent',
   user_id: 'member',
-  key_id: 'api key',
   new_owner_id: 'heir',
   delivery_id: 'delivery',
   integration_id: 'integration',
