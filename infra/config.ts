@@ -47,11 +47,12 @@ const isHostAndPort = (text: string): boolean => {
 };
 const isEgress = (text: string): boolean => isRange(text) || isHost(text) || isHostAndPort(text);
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
-const isLoopback = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
+/** Whether a host name in a URL is that of this machine. */
+export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
 const isIssuer = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname));
 };
 
 const require = createRequire(import.meta.url);

@@ -5,7 +5,7 @@ import { problemResponse } from '../../api/http/problem.ts';
 import { readMetrics, type SystemDeps } from '../../api/operations/system-routes.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
-import type { Config } from '../config.ts';
+import { type Config, isLoopbackHost } from '../config.ts';
 import { clientAddress, isLocalRequest } from './client-address.ts';
 import { listen } from './listen.ts';
 
@@ -13,13 +13,22 @@ const RETRY = { minMs: 1_000, maxMs: 30_000 };
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Creates the function that says who may read metrics: a caller on this machine, or one with METRICS_TOKEN. */
-export const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>) => {
+/**
+ * Creates the function that says who may read metrics: a caller with METRICS_TOKEN or, with `allowsLocal`, on this machine.
+ */
+const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>, allowsLocal: boolean) => {
   const isLocal = isLocalRequest(clientAddress(trustedProxies));
   const expected = metricsToken === undefined ? null : digestOf(`Bearer ${metricsToken}`);
   return (c: Context): boolean =>
-    isLocal(c) || (expected !== null && timingSafeEqual(digestOf(c.req.header('authorization') ?? ''), expected));
+    (allowsLocal && isLocal(c)) || (expected !== null && timingSafeEqual(digestOf(c.req.header('authorization') ?? ''), expected));
 };
+
+/**
+ * Who may read the metrics of `serve`. With a public PUBLIC_URL, callers on this machine need the token, too: a proxy on
+ * this machine may forward requests without any header that says so.
+ */
+export const serveMetricsAccess = (config: Pick<Config, 'trustedProxies' | 'metricsToken' | 'publicUrl'>) =>
+  metricsAccess(config, isLoopbackHost(new URL(config.publicUrl).hostname));
 
 const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, logger: Logger): Hono => {
   const app = new Hono();
@@ -40,7 +49,7 @@ const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, 
  */
 export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], logger: Logger): { close: () => Promise<void> } => {
   const address = { host: config.metricsHost, port: config.metricsPort! };
-  const app = createMetricsApp({ metrics, mayReadMetrics: metricsAccess(config) }, logger);
+  const app = createMetricsApp({ metrics, mayReadMetrics: metricsAccess(config, true) }, logger);
   const closing = new AbortController();
   const bind = async (): ReturnType<typeof listen> => {
     const backoff = createBackoff(RETRY);

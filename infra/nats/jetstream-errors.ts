@@ -3,6 +3,8 @@ import { NatsError } from 'nats';
 export const STREAM_NOT_FOUND = 10_059;
 export const CONSUMER_NOT_FOUND = 10_014;
 export const MESSAGE_NOT_FOUND = 10_037;
+/** A limit of the server or the account is reached: a restart does not help. */
+const RESOURCE_LIMITS = new Set([10_023, 10_028, 10_047]);
 const WRONG_LAST_SEQUENCE = new Set([10_070, 10_071, 10_164]);
 
 /** Returns JetStream's own error code; 0 if the error does not come from JetStream. */
@@ -21,9 +23,10 @@ export const isWrongSequence = (error: unknown): boolean => WRONG_LAST_SEQUENCE.
 
 /**
  * Whether an error can mean that JetStream has stopped a stream after a write error: JetStream refuses requests or does
- * not run any more. Errors of the connection, timeouts and refused permissions do not count.
+ * not run any more. Errors of the connection, timeouts, refused permissions and limits of resources do not count.
  */
-export const mayBeStoppedStream = (error: unknown): boolean => error instanceof NatsError && (errorCode(error) > 0 || error.code === '503');
+export const mayBeStoppedStream = (error: unknown): boolean =>
+  error instanceof NatsError && !RESOURCE_LIMITS.has(errorCode(error)) && (errorCode(error) > 0 || error.code === '503');
 
 export const isMissingMessage = (error: unknown): boolean => errorCode(error) === MESSAGE_NOT_FOUND;
 

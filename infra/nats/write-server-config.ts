@@ -9,6 +9,11 @@ import { ensureSeeds, type ServerSeeds } from './server-keys.ts';
 
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
+/**
+ * Effectively no limit. By default, nats-server takes three quarters of the space that is free when it starts, without
+ * the space of its own streams: after a restart, it would refuse messages although the disk has room.
+ */
+const MAX_FILE_BYTES = 2 ** 50;
 
 const configuration = (dir: string, port: number, seeds: ServerSeeds): object => {
   const operator = keyPairOf(seeds.operator);
@@ -18,7 +23,7 @@ const configuration = (dir: string, port: number, seeds: ServerSeeds): object =>
     listen: `127.0.0.1:${port}`,
     pid_file: join(dir, 'nats.pid'),
     max_payload: MAX_PAYLOAD_BYTES,
-    jetstream: { store_dir: join(dir, 'jetstream'), max_memory_store: MAX_MEMORY_BYTES },
+    jetstream: { store_dir: join(dir, 'jetstream'), max_memory_store: MAX_MEMORY_BYTES, max_file_store: MAX_FILE_BYTES },
     operator: operatorJwt(operator, system),
     system_account: system,
     resolver: 'MEMORY',

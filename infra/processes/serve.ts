@@ -20,7 +20,7 @@ import { LogError } from '../eventstore/event-log.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
-import { metricsAccess } from '../http/metrics-server.ts';
+import { serveMetricsAccess } from '../http/metrics-server.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
@@ -150,7 +150,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountSystemRoutes(app, {
       readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
       metrics: metrics.text,
-      mayReadMetrics: metricsAccess(config),
+      mayReadMetrics: serveMetricsAccess(config),
       openapi: () => {
         document ??= openapi(operations, plainPaths, publicUrl);
         return document;

@@ -16,6 +16,9 @@ const builder = new Kysely<never>({
   },
 });
 
+/**
+ * A statement with its values. Without a name (an empty text), the database does not keep the statement after its run.
+ */
 export type BoundStatement = { readonly name: string; readonly text: string; readonly values: unknown[] };
 
 /** A compiled query. Each entry of `slots` is the name of the argument whose value it takes, or a constant. */
@@ -31,6 +34,11 @@ const isPlaceholder = (value: unknown): value is Placeholder => typeof value ===
 const MAX_LIMIT = 1_000;
 /** The most shapes of one query that are cached. */
 const MAX_SHAPES = 1_000;
+/**
+ * The most statements that get a name. A connection keeps every named statement until it is closed, and callers choose
+ * the sort column, the limit and the filters. So without this limit, they could fill the memory of the database.
+ */
+const MAX_NAMED = 500;
 
 /** Two more arguments of a page query: the sort key of the previous page's last row. No list may use these names. */
 const AFTER = { value: 'after value', id: 'after id' } as const;
@@ -50,9 +58,15 @@ const shapeOf = (args: QueryArgs): string => {
   return shape;
 };
 
-const statementOf = (query: Compilable): Statement => {
+const statementOf = (query: Compilable, names: Set<string>): Statement => {
   const { sql, parameters } = query.compile();
-  return { ...preparedStatement(sql), slots: parameters.map((value) => (isPlaceholder(value) ? value : { constant: value })) };
+  const { name, text } = preparedStatement(sql);
+  if (names.size < MAX_NAMED) names.add(name);
+  return {
+    name: names.has(name) ? name : '',
+    text,
+    slots: parameters.map((value) => (isPlaceholder(value) ? value : { constant: value })),
+  };
 };
 
 const boundValue = (value: unknown): unknown => {
@@ -90,17 +104,15 @@ export type PageRequest = {
   readonly isMeasured: boolean;
 };
 
-const pageStatement = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, request: PageRequest): Statement => {
+const pageQuery = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, request: PageRequest): Compilable => {
   const { window, after, isMeasured } = request;
   const value = after && (after[0] === null ? null : { argument: AFTER.value });
-  return statementOf(
-    page(builder, list, placeholdersOf(args) as Args, {
-      sort: window.sort,
-      limit: window.limit,
-      after: after && { value, id: { argument: AFTER.id } },
-      isMeasured,
-    }),
-  );
+  return page(builder, list, placeholdersOf(args) as Args, {
+    sort: window.sort,
+    limit: window.limit,
+    after: after && { value, id: { argument: AFTER.id } },
+    isMeasured,
+  });
 };
 
 /**
@@ -108,10 +120,11 @@ const pageStatement = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args
  */
 export const compileQueries = () => {
   const statements = new WeakMap<object, Map<string, Statement>>();
+  const names = new Set<string>();
   return {
     rows: <Args extends QueryArgs>(query: Query<Args, unknown>, args: Args): BoundStatement =>
       bind(
-        cached(statements, query, shapeOf(args), () => statementOf(query.build(builder, placeholdersOf(args) as Args))),
+        cached(statements, query, shapeOf(args), () => statementOf(query.build(builder, placeholdersOf(args) as Args), names)),
         args,
         null,
       ),
@@ -122,7 +135,7 @@ export const compileQueries = () => {
       const start = after ? (after[0] === null ? 'null' : 'value') : '';
       const shape = `${sort.column} ${sort.descending} ${limit} ${start} ${isMeasured} ${shapeOf(args)}`;
       return bind(
-        cached(statements, list, shape, () => pageStatement(list, args, request)),
+        cached(statements, list, shape, () => statementOf(pageQuery(list, args, request), names)),
         args,
         after,
       );

@@ -59,8 +59,8 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
   const lookUp = createLookupBatcher(run, late);
   const coalesceQueries = coalesce<unknown>(MAX_CONCURRENT_QUERIES, late);
-  const share = <T>({ name, values }: BoundStatement, work: () => Promise<T>): Promise<T> =>
-    coalesceQueries(JSON.stringify([name, values]), work) as Promise<T>;
+  const share = <T>({ name, text, values }: BoundStatement, work: () => Promise<T>): Promise<T> =>
+    coalesceQueries(JSON.stringify([name || text, values]), work) as Promise<T>;
 
   return {
     one: async (from, key, doc) => {

@@ -33,7 +33,8 @@ export const createStreamRecovery = ({ dir, restart, now = Date.now, free = free
   let hasSpaceSince: number | null = null;
   let nextRestartAt = 0;
   return ({ isStopped }: StreamReport): void => {
-    if (!isStopped) backoff.reset();
+    // During a restart, the connection fails, which is no proof that the stream works again.
+    if (!isStopped && now() >= nextRestartAt) backoff.reset();
     hasSpaceSince = isStopped && free(dir) >= MIN_FREE_BYTES ? (hasSpaceSince ?? now()) : null;
     if (hasSpaceSince === null || now() - hasSpaceSince < SELF_RECOVERY_MS || now() < nextRestartAt) return;
     nextRestartAt = now() + backoff.next();

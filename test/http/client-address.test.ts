@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { clientAddress, isLocalRequest, isLoopback } from '../../infra/http/client-address.ts';
+import { serveMetricsAccess } from '../../infra/http/metrics-server.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
 
 /** A request from this IP address, with this X-Forwarded-For header. */
@@ -58,6 +59,13 @@ test('a request that a proxy on this machine forwards is not local, whether the 
       assert.not.ok(isLocal(requestFrom('127.0.0.1', forwarded)), forwarded);
     assert.not.ok(isLocal(requestFrom('203.0.113.5')));
   }
+});
+
+test('serve shows its metrics to this machine only if PUBLIC_URL is this machine: a proxy here may forward others without a header', () => {
+  const config = { trustedProxies: [], metricsToken: 'secret' };
+  const mayRead = (publicUrl: string) => serveMetricsAccess({ ...config, publicUrl })(requestFrom('127.0.0.1'));
+  assert.ok(mayRead('http://127.0.0.1:4100'));
+  assert.not.ok(mayRead('https://annals.example.com'));
 });
 
 /** The number of requests with invalid credentials from these IP addresses that the rate limiter lets through. */

@@ -3,6 +3,7 @@ import { format } from 'sql-formatter';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
+import { AGENT_SORTS, agentPage } from '../../projections/agents/agent.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { QUERY_CASES } from '../fixtures/query-cases.ts';
 
@@ -42,6 +43,22 @@ test('the SQL of every query equals the committed queries.sql; to accept a chang
   const rendered = await render();
   if (process.env.UPDATE_SQL === '1') writeFileSync(SNAPSHOT, rendered);
   assert.fixture(readFileSync(SNAPSHOT, 'utf8'), rendered);
+});
+
+test('however many shapes callers choose, only 500 statements get a name that a connection of the database keeps', async () => {
+  const names = new Set<string>();
+  const texts = new Set<string>();
+  const reads = readsOver(async <R>({ name, text }: { name: string; text: string }) => {
+    if (name) names.add(name);
+    texts.add(text);
+    return [{ body: null, found: 0, held: 0, value: null, id: null }] as R[];
+  }) as Reads;
+  for (const descending of [true, false])
+    for (const column of AGENT_SORTS)
+      for (let limit = 1; limit <= 60; limit++)
+        await agentPage(reads, 't', { visibility: { all: true } }, { sort: { column, descending }, limit });
+  assert.ok(texts.size > 900, `${texts.size} texts`);
+  assert.is(names.size, 500);
 });
 
 test.run();
