@@ -81,7 +81,7 @@ test('annals doctor checks that PUBLIC_URL is reachable and leads to this platfo
   is((await checkPublicUrl('http://127.0.0.1:4100', false, EXPECTED)).level, 'none');
 });
 
-test('annals doctor says that it does not know how often the server of NATS_URL writes to the disk', async () => {
+test('annals doctor says if it cannot find out how often the server at NATS_URL flushes messages to the disk', async () => {
   const { dir } = createTempDirectory();
   match((await checkSyncInterval(dir, 'nats://127.0.0.1')).message, /^not looked at: the server of NATS_URL does not report it/);
   match((await checkSyncInterval(dir, undefined)).message, /^not looked at: .*nats.conf does not exist yet$/);

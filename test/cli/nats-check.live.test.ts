@@ -58,7 +58,7 @@ test(
 );
 
 test(
-  'the doctor warns of a stream that has the configuration of Annals but not its mark',
+  'annals doctor warns if the NATS stream has the configuration of Annals, but lacks the description that marks it as created by Annals',
   withNatsServer(async ({ address, connect }) => {
     const nats = await connect();
     const { config } = await ensureInbound(nats);

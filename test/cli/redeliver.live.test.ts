@@ -44,7 +44,7 @@ const runnerOf = async (platform: Platform, { tenant, agent }: { tenant: string;
 
 const SINCE = ['--outcome', 'dead', '--since', '2026-01-01T00:00:00Z'];
 
-test('annals deliveries redeliver sends each dead delivery again, once, also if the worker is killed and the command repeated', () =>
+test('annals deliveries redeliver sends each dead delivery again only once, even if the worker is killed and the command is repeated', () =>
   withPlatform(async (platform) => {
     const run = (...words: string[]): Promise<Result> => annals(['deliveries', 'redeliver', ...words], { ANNALS_DATA: platform.data });
     const sent = await sendDeliveries(platform, 'a', 3);
@@ -81,7 +81,7 @@ test('annals deliveries redeliver sends each dead delivery again, once, also if 
     await runner.close();
   }));
 
-test('annals deliveries redeliver names what is wrong with its arguments', async () => {
+test('annals deliveries redeliver reports which of its arguments is missing, invalid or unknown', async () => {
   for (const [words, wrong] of [
     [['--since', '2026-01-01T00:00:00Z'], /outcome/i],
     [['--outcome', 'dead'], /since/i],

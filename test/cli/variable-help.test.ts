@@ -7,14 +7,14 @@ import { startProgram } from '../fixtures/child-process.ts';
 
 const OF_CLIENTS = ['ANNALS_URL', 'ANNALS_KEY'];
 
-test('annals start reads every variable that has an effect, except those of clients, and serve and work read a part each', () => {
+test('annals start reads every environment variable that has an effect, except those of clients; serve and work together read the same ones', () => {
   const effective = variableNames.filter((name) => !reservedVariables.includes(name) && !OF_CLIENTS.includes(name));
   equal([...VARIABLES_OF.start].sort(), effective.sort());
   equal([...new Set([...VARIABLES_OF.serve, ...VARIABLES_OF.work])].sort(), effective);
 });
 
 for (const service of SERVICES)
-  test(`annals ${service} --help lists the variables that it reads, each as the README describes it`, async () => {
+  test(`annals ${service} --help lists exactly the environment variables that the command reads, each with a description`, async () => {
     const running = startProgram(process.execPath, ['infra/main.ts', service, '--help']);
     is(await running.ended, 0);
     const [, text = ''] = running.output().split('ENVIRONMENT VARIABLES\n\n');

@@ -127,7 +127,7 @@ signInTest(
   },
 );
 
-signInTest('a name in the log that was not cleaned is the same in every read', async (stage) => {
+signInTest('if the log contains a name of a user that was not cleaned, every read shows the same cleaned name', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const { id } = await registerUser(p.systemContext(), SOMEBODY, 'a\u0000b');

@@ -194,7 +194,7 @@ test(
 );
 
 test(
-  'the recorder works before the first acknowledgement of all',
+  'the acknowledgement recorder logs no warning before the first message is acknowledged',
   withNatsServer(async (server) => {
     const nats = await server.connect();
     const log = await publishDeliveries(nats, 3);
@@ -208,7 +208,7 @@ test(
 );
 
 test(
-  'the recorder notices that the server cannot store advisories although nothing is published, and works again afterwards',
+  'the acknowledgement recorder notices that the server cannot store advisories even if nothing is published, and works again afterwards',
   withNatsServer(async (server) => {
     const nats = await server.connect();
     const log = await publishDeliveries(nats, 3);
@@ -228,7 +228,7 @@ test(
 );
 
 test(
-  'if the advisory stream is deleted, the recorder creates it again',
+  'if the NATS stream for advisories is deleted, the acknowledgement recorder creates it again',
   withNatsServer(async (server) => {
     const nats = await server.connect();
     const log = await publishDeliveries(nats, 3);

@@ -9,7 +9,7 @@ import { AGENT, areAcknowledged, publish, withRunnerTest } from '../fixtures/run
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  'with a maximum number of runs, a runner ends after them, with exit code 1 only if one of them has failed',
+  'a runner with a maximum number of runs ends after these runs; its exit code is 1 only if a run has failed',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     for (let index = 0; index < 6; index++) await publish(nats, index);
     assert.is(await start('echo $ANNALS_DELIVERY_ID >> out', { max: 1 }).ended, 0);

@@ -25,7 +25,7 @@ test('a log above 10 MiB is copied to a second file and truncated while its proc
   assert.is(readFileSync(file, 'utf8'), 'ccc');
 });
 
-test('the four latest of the earlier logs of a process are kept', () => {
+test('of the earlier logs of a process, the four latest are kept, and older ones are deleted', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   for (const [index, limit] of [truncateLog, rotateLog, truncateLog, rotateLog, truncateLog, truncateLog].entries()) {
     writeFileSync(file, `${index}${'a'.repeat(10 * MIB)}`);

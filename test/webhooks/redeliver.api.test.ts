@@ -36,7 +36,7 @@ test('an acknowledged and a dead delivery can both be sent again; each redeliver
   await given.close();
 });
 
-test('the end of an earlier message does not end a delivery whose last message is still waiting', async () => {
+test('if a delivery was sent again, the end of its earlier message does not change its status while the later message waits', async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const second = (await redeliver(given, id)).json.message_id as string;
@@ -52,7 +52,7 @@ test('the end of an earlier message does not end a delivery whose last message i
   await given.close();
 });
 
-test('a delivery sent to another agent is settled there, and the runner of that agent may read its body', async () => {
+test("if a delivery is sent again to another agent, that agent's runner may read its body and its acknowledgement completes the delivery", async () => {
   const given = await createWebhookPlatform();
   const id = (await given.deliver()).json.id as string;
   const other = (await given.call('POST', 'agents', { name: 'Other', slug: 'other' })).json.id as string;
@@ -74,7 +74,7 @@ test('a delivery sent to another agent is settled there, and the runner of that 
   await given.close();
 });
 
-test('a redelivery is refused for a blocked, a rejected and an unknown delivery, and for an agent that gets none', async () => {
+test('sending a delivery again is refused if it was blocked, was rejected or does not exist, or if the target agent is missing or inactive', async () => {
   const given = await createWebhookPlatform({ event_filter: ['push'] });
   const id = (await given.deliver()).json.id as string;
   const blocked = (await given.deliver('{}', { 'x-github-event': 'ping', 'x-github-delivery': 'd-2' })).json.id as string;

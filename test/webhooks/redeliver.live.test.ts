@@ -42,7 +42,7 @@ const idsWith = async ({ call, hook }: Platform, status: string): Promise<string
 };
 
 test(
-  'a delivery is waiting, running, dead, and after a redelivery done; the runner gets each message once, with a new id',
+  'a delivery has the status waiting, running, dead, and done after it is sent again; the runner gets each message once, with a new id',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     const id = (await given.deliver('{"n":1}')).json.id as string;
@@ -99,7 +99,7 @@ test(
 );
 
 test(
-  'while deliveries arrive, the log gets far fewer records of publications than deliveries, and none while nothing is published',
+  'while deliveries arrive, far fewer events record publications than deliveries; while nothing is published, no event is recorded',
   withNatsServer(async (broker) => {
     const given = await createWebhookPlatform();
     await startReactors(given, await broker.connect());

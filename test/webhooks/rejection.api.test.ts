@@ -106,7 +106,7 @@ test('rejections that happen during an outage of the log are recorded afterwards
   assert.is(given.ofType('WebhookRejected').length, 1);
 });
 
-test('rejections that cannot be recorded when the process ends are logged as lost, and before that as kept', async () => {
+test('rejections that cannot be recorded are logged as kept in memory; when the process ends, they are logged as lost', async () => {
   const given = await createWebhookPlatform();
   const lines: [number, string][] = [];
   const warn = ({ lost }: { lost: number }, message: string) => void lines.push([lost, message]);
