@@ -28,9 +28,9 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 
 /**
  * The maximum number of queries (other than look-ups) that run at the same time. More would compete for the database
- * server's processors. Identical queries that wait in the queue can share one result.
+ * server's processors. One tenant cannot take all places. Identical queries that wait in the queue can share one result.
  */
-const MAX_CONCURRENT_QUERIES = 3;
+const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 
 /** The time limit for a query, and for the time that a read may wait in the queue. */
 const READ_TIMEOUT_MS = 5_000;
@@ -59,8 +59,8 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
   const late = { ms: READ_TIMEOUT_MS, error: () => unavailable(5) };
   const lookUp = createLookupBatcher(run, late);
   const coalesceQueries = coalesce<unknown>(MAX_CONCURRENT_QUERIES, late);
-  const share = <T>({ name, text, values }: BoundStatement, work: () => Promise<T>): Promise<T> =>
-    coalesceQueries(JSON.stringify([name || text, values]), work) as Promise<T>;
+  const share = <T>({ tenant_id = '' }: QueryArgs, { name, text, values }: BoundStatement, work: () => Promise<T>): Promise<T> =>
+    coalesceQueries(String(tenant_id), JSON.stringify([name || text, values]), work) as Promise<T>;
 
   return {
     one: async (from, key, doc) => {
@@ -72,7 +72,7 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
       const after = readCursorKey(cursor, columnType(list.table, sort.column));
       const queries = await loadQueries();
       const statement = queries.page(list, args, { window, after, isMeasured: false });
-      return share(statement, async () => {
+      return share(args, statement, async () => {
         let [row] = await run<PageRow>(statement);
         if (row!.held < row!.found) [row] = await run<PageRow>(queries.page(list, args, { window, after, isMeasured: true }));
         const more = row!.found > Math.min(row!.held, limit);
@@ -81,7 +81,7 @@ export const readsOver = (run: Run): Omit<Reads, 'passed' | 'position'> => {
     },
     rows: async <Args extends QueryArgs, Row>(query: Query<Args, Row>, args: Args) => {
       const statement = (await loadQueries()).rows(query, args);
-      return share(statement, () => run<Row>(statement));
+      return share(args, statement, () => run<Row>(statement));
     },
     counter: async (from, key, column) => ((await lookUp(from, key, column))?.value as number | null | undefined) ?? 0,
   };

@@ -1,38 +1,51 @@
-type QueuedQuery<T> = { readonly run: () => Promise<T>; readonly result: PromiseWithResolvers<T> };
+type QueuedQuery<T> = { readonly owner: string; readonly run: () => Promise<T>; readonly result: PromiseWithResolvers<T> };
 /** The error for a read that has no result after `ms` milliseconds. */
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
+/** How many queries run at a time, and how many of them for one owner. */
+export type Concurrency = { readonly total: number; readonly perOwner: number };
+
 /**
- * Runs at most `maxConcurrent` queries at a time and queues the others. If a query with the same `key` is already
+ * Runs a limited number of queries at a time and queues the others. Queries have an owner, such as a tenant, so that the
+ * slow queries of one owner cannot take all places. If a query with the same `key` is already
  * queued, the caller shares its result. This is as fresh as a query of the caller's own, because the queued query has
  * not started yet. A queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query
  * that starts at once has no such limit: the database driver limits its time.
  */
-export const coalesce = <T>(maxConcurrent: number, late: LateError): ((key: string, run: () => Promise<T>) => Promise<T>) => {
+export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();
+  const byOwner = new Map<string, number>();
   let running = 0;
+  const mayStart = (owner: string): boolean => running < max.total && (byOwner.get(owner) ?? 0) < max.perOwner;
+  const count = (owner: string, change: 1 | -1): void => {
+    running += change;
+    const left = (byOwner.get(owner) ?? 0) + change;
+    if (left === 0) byOwner.delete(owner);
+    else byOwner.set(owner, left);
+  };
 
   const next = (): void => {
-    for (const [key, { run, result }] of queued) {
-      if (running >= maxConcurrent) return;
+    for (const [key, { owner, run, result }] of queued) {
+      if (running >= max.total) return;
+      if (!mayStart(owner)) continue;
       queued.delete(key);
-      running++;
+      count(owner, 1);
       run()
         .then(result.resolve, result.reject)
         .finally(() => {
-          running--;
+          count(owner, -1);
           next();
         });
     }
   };
 
-  return (key, run) => {
+  return (owner: string, key: string, run: () => Promise<T>): Promise<T> => {
     const same = queued.get(key);
     if (same) return same.result.promise;
     const result = Promise.withResolvers<T>();
-    const entry = { run, result };
-    const startsAtOnce = queued.size === 0 && running < maxConcurrent;
-    if (queued.size === 0) setImmediate(next);
+    const entry = { owner, run, result };
+    const startsAtOnce = queued.size === 0 && mayStart(owner);
+    if (queued.size === 0 || mayStart(owner)) setImmediate(next);
     queued.set(key, entry);
     if (startsAtOnce) return result.promise;
     const timer = setTimeout(() => {
