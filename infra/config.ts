@@ -102,6 +102,10 @@ const variables = z.object({
   TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, separated by commas', isRange),
   CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, separated by commas', isOrigin),
   NATS_ACCOUNT_SEED: checkedText('must be the seed of a NATS account: SA followed by 56 letters or digits', isAccountSeed).optional(),
+  NATS_RUNNER_ACCOUNT_SEED: checkedText(
+    'must be the seed of a NATS account: SA followed by 56 letters or digits',
+    isAccountSeed,
+  ).optional(),
   SMTP_URL: url('smtp', 'smtps').optional(),
   SMTP_LISTEN: checkedText('must be host:port', isHostAndPort).optional(),
   MAIL_DOMAIN: checkedText('must be a domain name', isHostName).optional(),

@@ -27,8 +27,10 @@ const main = defineCommand({
       meta: { name: 'start', description: 'Run the whole platform on this machine' },
       setup: rejectUnknownArguments,
       run: async () => {
-        const { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed } = await readConfig();
-        const options = { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed };
+        const { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, ...config } = await readConfig();
+        const { natsUrl, natsAccountSeed, natsRunnerAccountSeed } = config;
+        const broker = { natsUrl, natsAccountSeed, natsRunnerAccountSeed };
+        const options = { annalsData, host, port, publicUrl, eventstoreUrl, databaseUrl, ...broker };
         becomeLean({ command: 'start', options });
       },
     }),

@@ -121,13 +121,14 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
  * The environment of a test file. It contains none of the variables that configure Annals, so that the developer's
  * settings have no effect. Only the tests read the TEST_ variables.
  */
-const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed }: Services): NodeJS.ProcessEnv => ({
+const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, natsRunnerAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
   TEST_EVENTSTORE_URL: eventstoreUrl,
   TEST_DATABASE_URL: databaseUrl,
   TEST_NATS_URL: natsUrl,
   ...(natsAccountSeed && { TEST_NATS_ACCOUNT_SEED: natsAccountSeed }),
+  ...(natsRunnerAccountSeed && { TEST_NATS_RUNNER_ACCOUNT_SEED: natsRunnerAccountSeed }),
   TEST_RUN: RUN,
 });
 

@@ -139,7 +139,8 @@ const description = (publicUrl: string): string =>
     `The JetStream stream \`${STREAM}\` holds the messages. Each agent has a durable pull consumer, \`${consumerName('{agent}')}\`, which all its runners share.`,
     `**Connect.** \`POST ${publicUrl}/tenant/{tenant}/agents/{agent}/runner-credentials\` with the runner key returns \`url\`, \`jwt\`, \`seed\`, ` +
       `\`stream\`, \`consumer\` and \`inbox_prefix\` (\`${inboxOf('{id}')}\`). Set the inbox prefix in the client: no other inbox may receive replies. ` +
-      'Bind to the consumer, and do not create it or look it up: the credential allows only to pull from it and to acknowledge its messages.',
+      'Bind to the consumer, and do not create it or look it up: the credential allows only to pull from it and to acknowledge its messages. ' +
+      'Let each request to pull wait for 2 minutes at most (`expires`): the broker forwards no answer later than that.',
     `**Renew.** The broker closes the connection at \`expires_at\`. From \`renew_at\` on, get a new credential, open a second connection, and pull and ` +
       'acknowledge through that. Work in progress goes on: the reply subject of a message is valid through every connection of the agent.',
     `**Acknowledge** with a request to the reply subject of the message, when the work is done: \`+ACK\`. A message without acknowledgement for ` +

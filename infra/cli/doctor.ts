@@ -68,11 +68,11 @@ const examineDatabase = async (config: Config, url: string, isStarted: boolean):
   return [database, ...(await Promise.all(found))];
 };
 
-const examineNats = (config: Config, { natsUrl, natsAccountSeed }: ServiceLocations): Promise<Finding> => {
+const examineNats = (config: Config, services: ServiceLocations): Promise<Finding> => {
   const start = `start nats-server ${MIN_SAFE_VERSION} or later with JetStream, or correct NATS_URL`;
   const advice = config.natsUrl ? start : startAdvice(config);
   return examine('NATS', advice, async () =>
-    natsUrl ? checkNats({ natsUrl, ...(natsAccountSeed && { natsAccountSeed }) }, advice) : none('not looked at: it has never run here'),
+    services.natsUrl ? checkNats(services, advice) : none('not looked at: it has never run here'),
   );
 };
 

@@ -10,13 +10,18 @@ export type ServiceLocations = {
   readonly databaseUrl: string;
   readonly natsUrl?: string;
   readonly natsAccountSeed?: string;
+  readonly natsRunnerAccountSeed?: string;
 };
 
 type State = { readonly ports?: { readonly store?: number; readonly nats?: number } };
 
-const embeddedNats = ({ annalsData }: Config, port: number | undefined): Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed'> => {
-  const seeds = readJson<{ account: string }>(join(annalsData, 'nats/keys.json'));
-  return port && seeds ? { natsUrl: `nats://127.0.0.1:${port}`, natsAccountSeed: seeds.account } : {};
+type BrokerLocation = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed' | 'natsRunnerAccountSeed'>;
+
+const embeddedNats = ({ annalsData }: Config, port: number | undefined): BrokerLocation => {
+  const seeds = readJson<{ account: string; runners?: string }>(join(annalsData, 'nats/keys.json'));
+  if (!port || !seeds) return {};
+  const { account, runners } = seeds;
+  return { natsUrl: `nats://127.0.0.1:${port}`, natsAccountSeed: account, ...(runners && { natsRunnerAccountSeed: runners }) };
 };
 
 /**
@@ -24,7 +29,7 @@ const embeddedNats = ({ annalsData }: Config, port: number | undefined): Pick<Se
  * @returns null if the event store or the database cannot be found
  */
 export const findServices = (config: Config): ServiceLocations | null => {
-  const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, annalsData } = config;
+  const { eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, natsRunnerAccountSeed, annalsData } = config;
   const secret = readText(join(annalsData, 'store/secret'));
   const ports = readJson<State>(join(annalsData, 'state.json'))?.ports;
   const embedded =
@@ -32,7 +37,12 @@ export const findServices = (config: Config): ServiceLocations | null => {
   const store = eventstoreUrl ?? embedded;
   const database = databaseUrl ?? readText(join(annalsData, 'postgres/url'));
   if (!store || !database) return null;
-  const nats = natsUrl ? { natsUrl, ...(natsAccountSeed && { natsAccountSeed }) } : embeddedNats(config, ports?.nats);
+  const configured = {
+    ...(natsUrl && { natsUrl }),
+    ...(natsAccountSeed && { natsAccountSeed }),
+    ...(natsRunnerAccountSeed && { natsRunnerAccountSeed }),
+  };
+  const nats = natsUrl ? configured : embeddedNats(config, ports?.nats);
   return { eventstoreUrl: store, databaseUrl: database, ...nats };
 };
 

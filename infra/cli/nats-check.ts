@@ -4,11 +4,12 @@ import { Refusal } from '../../domain/refusal.ts';
 import { readJson } from '../durable-files.ts';
 import { connectNats } from '../nats/connect.ts';
 import { assertStreamIsOurs, unmarkedStreams } from '../nats/jetstream.ts';
+import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { isUnsafeVersion, MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 import { reasonOf, type ServiceLocations } from './locate-services.ts';
 
-type Address = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed'>;
+type Address = Pick<ServiceLocations, 'natsUrl' | 'natsAccountSeed' | 'natsRunnerAccountSeed'>;
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
 
@@ -33,7 +34,8 @@ const isOpen = (natsUrl: string): Promise<boolean> =>
     () => false,
   );
 
-const examineServer = async (connection: NatsConnection, { natsUrl, natsAccountSeed }: Address): Promise<Result> => {
+const examineServer = async (connection: NatsConnection, address: Address): Promise<Result> => {
+  const { natsUrl, natsAccountSeed } = address;
   const { version = '' } = connection.info ?? {};
   let unmarked: string[];
   try {
@@ -57,6 +59,8 @@ const examineServer = async (connection: NatsConnection, { natsUrl, natsAccountS
       `${summary}; it lets every client in, who can then read all messages, and credentials of runners cannot be revoked`,
       'configure accounts on the server (see On clusters in the README)',
     );
+  if (runnersShareAccount(address))
+    return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners an account of their own (see On clusters in the README)');
   return ok(summary);
 };
 

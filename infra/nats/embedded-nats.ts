@@ -9,7 +9,7 @@ import type { ServerSeeds } from './server-keys.ts';
 /** `report` receives lines for the operator. */
 type NatsOptions = { dir: string; port: number; report?: (line: string) => void };
 
-export type NatsProcess = ManagedProcess & { readonly url: string; readonly accountSeed: string };
+export type NatsProcess = ManagedProcess & { readonly url: string; readonly accountSeed: string; readonly runnerAccountSeed: string };
 
 const STOP_TIMEOUT_MS = 5_000;
 
@@ -24,7 +24,7 @@ export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<N
     natsBinary(dir, report),
     runHelper(process.execPath, [join(import.meta.dirname, 'write-server-config.ts'), dir, String(port)]),
   ]);
-  const { account } = readJson<ServerSeeds>(join(dir, 'keys.json'))!;
+  const { account, runners } = readJson<ServerSeeds>(join(dir, 'keys.json'))!;
   const file = join(dir, 'nats.conf');
   return {
     name: 'nats',
@@ -38,5 +38,6 @@ export const natsProcess = async ({ dir, port, report }: NatsOptions): Promise<N
     isLowPriority: true,
     url: `nats://127.0.0.1:${port}`,
     accountSeed: account,
+    runnerAccountSeed: runners,
   };
 };

@@ -19,6 +19,20 @@ export type UserClaims = {
   expiresAt?: Date;
 };
 
+/**
+ * A service that an account exports. Only accounts with an activation token (see `activationToken`) may import it.
+ */
+export type ServiceExport = {
+  name: string;
+  /** The subject of the requests. Imports may name a part of it. */
+  subject: string;
+  /** How long after the request, or after the latest answer to it, the server still forwards answers. */
+  answersWithinMs: number;
+};
+
+/** A service that an account imports, under the same subject. `token` is the exporting account's activation token. */
+export type ServiceImport = { name: string; subject: string; account: string; token: string };
+
 export type AccountClaims = {
   publicKey: string;
   name: string;
@@ -26,13 +40,17 @@ export type AccountClaims = {
   jetstream: boolean;
   /**
    * Revoked users: from a user's public key to a Unix time in seconds. JWTs issued to that user up to then are revoked.
+   * The key `*` stands for all users.
    */
   revocations?: Readonly<Record<string, number>>;
+  exports?: readonly ServiceExport[];
+  imports?: readonly ServiceImport[];
 };
 
 installNativeEd25519();
 
 const UNLIMITED = -1;
+const NANOSECONDS_PER_MS = 1_000_000;
 
 const base64url = (part: object | Uint8Array): string =>
   Buffer.from(part instanceof Uint8Array ? part : JSON.stringify(part)).toString('base64url');
@@ -64,8 +82,18 @@ const limits = (jetstream: boolean): object => ({
   ...(jetstream && { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }),
 });
 
+/** Each request may get several answers, because a runner may request several messages at once. */
+const serviceExport = ({ name, subject, answersWithinMs }: ServiceExport): object => ({
+  name,
+  subject,
+  type: 'service',
+  response_type: 'Stream',
+  response_threshold: answersWithinMs * NANOSECONDS_PER_MS,
+  token_req: true,
+});
+
 /** Creates the JWT of an account, signed by the operator. */
-export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revocations }: AccountClaims): string =>
+export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revocations, exports, imports }: AccountClaims): string =>
   sign(operator, {
     sub: publicKey,
     name,
@@ -75,7 +103,20 @@ export const accountJwt = (operator: KeyPair, { publicKey, name, jetstream, revo
       limits: limits(jetstream),
       default_permissions: { pub: {}, sub: {} },
       ...(revocations && { revocations }),
+      ...(exports && { exports: exports.map(serviceExport) }),
+      ...(imports && { imports: imports.map((service) => ({ ...service, type: 'service' })) }),
     },
+  });
+
+/**
+ * Creates a token that lets the account with this public key import a service, signed by the account that exports the
+ * service.
+ */
+export const activationToken = (exporterSeed: string, importer: string, subject: string): string =>
+  sign(keyPairOf(exporterSeed), {
+    sub: importer,
+    name: subject,
+    nats: { type: 'activation', version: 2, subject, kind: 'service' },
   });
 
 /**

@@ -1,20 +1,22 @@
 import { join } from 'node:path';
 import { connect, Events, jwtAuthenticator, type NatsConnection } from 'nats';
-import { accountJwt, createUserCredentials, keyPairOf } from './jwt.ts';
+import { createUserCredentials } from './jwt.ts';
+import type { BrokerAddress } from './runner-users.ts';
+import { publicKeyOf, runnerAccountJwt } from './server-accounts.ts';
 import { readSeeds, type ServerSeeds } from './server-keys.ts';
 
 const UPDATE_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MS = 250;
 
-export type AccountParts = { annalsData: string; natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
+export type AccountParts = BrokerAddress & { annalsData: string };
 
 /**
  * Returns the seeds of the embedded server; null if another server is in use, because Annals has no operator key for
  * it.
  */
-const seedsInUse = ({ annalsData, natsAccountSeed }: AccountParts): ServerSeeds | null => {
+const seedsInUse = ({ annalsData, natsAccountSeed, natsRunnerAccountSeed }: AccountParts): ServerSeeds | null => {
   const seeds = readSeeds(join(annalsData, 'nats'));
-  return seeds?.account === natsAccountSeed ? seeds : null;
+  return seeds?.account === natsAccountSeed && seeds?.runners === natsRunnerAccountSeed ? seeds : null;
 };
 
 const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnection> => {
@@ -30,15 +32,14 @@ const connectAsSystem = (url: string, seeds: ServerSeeds): Promise<NatsConnectio
 };
 
 /**
- * Opens the account of the embedded server. Returns null if another server is in use. `onReconnect` is called after
- * each reconnection, because a restarted server has lost the revocations.
+ * Opens the account of the runners on the embedded server. Returns null if another server is in use. `onReconnect` is
+ * called after each reconnection, because a restarted server has lost the revocations.
  */
 export const openAccount = async (parts: AccountParts, onReconnect: () => void) => {
   const seeds = seedsInUse(parts);
   if (!seeds || !parts.natsUrl) return null;
   const system = await connectAsSystem(parts.natsUrl, seeds);
-  const operator = keyPairOf(seeds.operator);
-  const publicKey = keyPairOf(seeds.account).getPublicKey();
+  const publicKey = publicKeyOf(seeds.runners);
   void (async () => {
     for await (const { type } of system.status()) if (type === Events.Reconnect) onReconnect();
   })();
@@ -49,7 +50,7 @@ export const openAccount = async (parts: AccountParts, onReconnect: () => void) 
      * @throws if the server does not accept the update
      */
     revoke: async (revocations: Readonly<Record<string, number>>): Promise<void> => {
-      const jwt = accountJwt(operator, { publicKey, name: 'annals', jetstream: true, revocations });
+      const jwt = runnerAccountJwt(seeds, revocations);
       const response = await system.request(`$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.UPDATE`, jwt, { timeout: UPDATE_TIMEOUT_MS });
       const { data, error } = response.json<{ data?: { code: number }; error?: { description: string } }>();
       if (data?.code !== 200) throw new Error(error?.description ?? 'the NATS server did not accept the update of the account');

@@ -6,7 +6,12 @@ import { inboxOf, permissionsOf } from '../../domain/runners/runner-credential.t
 import { ensureConsumer, ensureInbound } from './jetstream.ts';
 import { seedOf, userJwt } from './jwt.ts';
 
-export type BrokerAddress = { natsUrl?: string | undefined; natsAccountSeed?: string | undefined };
+export type BrokerAddress = {
+  natsUrl?: string | undefined;
+  natsAccountSeed?: string | undefined;
+  /** The seed of the account to which runners belong. By default, they belong to the account of `natsAccountSeed`. */
+  natsRunnerAccountSeed?: string | undefined;
+};
 
 /** Returns the broker's URLs without the user and password that Annals itself uses. */
 const publicAddress = (urls: string): string =>
@@ -31,10 +36,10 @@ const unavailable = (cause: unknown): Refusal =>
  * all of the user's permissions.
  */
 export const brokerUserFactory =
-  (nats: NatsConnection, { natsUrl, natsAccountSeed }: BrokerAddress): CreateBrokerUser =>
+  (nats: NatsConnection, { natsUrl, natsAccountSeed, natsRunnerAccountSeed }: BrokerAddress): CreateBrokerUser =>
   async ({ tenant, agent, credential, expires_at }) => {
     const url = publicAddress(requireSetting(natsUrl, 'NATS_URL'));
-    const accountSeed = requireSetting(natsAccountSeed, 'NATS_ACCOUNT_SEED');
+    const accountSeed = natsRunnerAccountSeed ?? requireSetting(natsAccountSeed, 'NATS_ACCOUNT_SEED');
     await ensureInbound(nats)
       .then(() => ensureConsumer(nats, tenant, agent))
       .catch((error: unknown) => {

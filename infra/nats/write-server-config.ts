@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accountJwt, createUserCredentials, credentialsFile, keyPairOf, operatorJwt } from './jwt.ts';
+import { createUserCredentials, credentialsFile, keyPairOf, operatorJwt } from './jwt.ts';
+import { platformAccountJwt, publicKeyOf, runnerAccountJwt, systemAccountJwt } from './server-accounts.ts';
 import { ensureSeeds, type ServerSeeds } from './server-keys.ts';
 
 // This program writes the files of the embedded NATS server: its keys (at the first start only), its configuration, and
@@ -16,20 +17,20 @@ const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
 const MAX_FILE_BYTES = 2 ** 50;
 
 const configuration = (dir: string, port: number, seeds: ServerSeeds): object => {
-  const operator = keyPairOf(seeds.operator);
-  const [system, account] = [seeds.system, seeds.account].map((seed) => keyPairOf(seed).getPublicKey()) as [string, string];
+  const system = publicKeyOf(seeds.system);
   return {
     server_name: 'annals',
     listen: `127.0.0.1:${port}`,
     pid_file: join(dir, 'nats.pid'),
     max_payload: MAX_PAYLOAD_BYTES,
     jetstream: { store_dir: join(dir, 'jetstream'), max_memory_store: MAX_MEMORY_BYTES, max_file_store: MAX_FILE_BYTES },
-    operator: operatorJwt(operator, system),
+    operator: operatorJwt(keyPairOf(seeds.operator), system),
     system_account: system,
     resolver: 'MEMORY',
     resolver_preload: {
-      [system]: accountJwt(operator, { publicKey: system, name: 'SYS', jetstream: false }),
-      [account]: accountJwt(operator, { publicKey: account, name: 'annals', jetstream: true }),
+      [system]: systemAccountJwt(seeds),
+      [publicKeyOf(seeds.account)]: platformAccountJwt(seeds),
+      [publicKeyOf(seeds.runners)]: runnerAccountJwt(seeds),
     },
   };
 };

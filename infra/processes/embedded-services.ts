@@ -15,6 +15,7 @@ export type ServiceUrls = {
   readonly DATABASE_URL: string;
   readonly NATS_URL: string;
   readonly NATS_ACCOUNT_SEED?: string;
+  readonly NATS_RUNNER_ACCOUNT_SEED?: string;
 };
 
 export type ServiceConfig = {
@@ -23,6 +24,7 @@ export type ServiceConfig = {
   readonly databaseUrl?: string | undefined;
   readonly natsUrl?: string | undefined;
   readonly natsAccountSeed?: string | undefined;
+  readonly natsRunnerAccountSeed?: string | undefined;
 };
 
 type Started<P> = { readonly spec: P; readonly ready: Promise<void> };
@@ -92,12 +94,14 @@ export const startEmbeddedServices = async ({
   const [store, database, broker] = services;
   if (store && !store.spec.isUrlKnown()) await store.ready;
   const accountSeed = broker?.spec.accountSeed ?? config.natsAccountSeed;
+  const runnerAccountSeed = broker?.spec.runnerAccountSeed ?? config.natsRunnerAccountSeed;
   return {
     urls: {
       EVENTSTORE_URL: config.eventstoreUrl ?? store!.spec.url(),
       DATABASE_URL: config.databaseUrl ?? database!.spec.url,
       NATS_URL: config.natsUrl ?? broker!.spec.url,
       ...(accountSeed && { NATS_ACCOUNT_SEED: accountSeed }),
+      ...(runnerAccountSeed && { NATS_RUNNER_ACCOUNT_SEED: runnerAccountSeed }),
     },
     ports,
     ready: Promise.all(services.map((service) => service?.ready)),

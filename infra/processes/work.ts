@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
+import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
@@ -54,6 +55,7 @@ export const work = async (config: Config): Promise<Closable> => {
     ...(metrics && { onAppend: metrics.onAppend }),
   });
   const broker = connectInBackground(config, logger);
+  if (runnersShareAccount(config)) logger.warn(SHARED_ACCOUNT);
   let ofBroker: BrokerReactors | undefined;
   let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);

@@ -48,6 +48,18 @@ test('annals doctor warns if a NATS server accepts every client, or if the accou
   }));
 
 test(
+  'annals doctor warns if runners share the NATS account of the platform',
+  withNatsServer(async ({ address: { natsRunnerAccountSeed: _, ...shared } }) => {
+    for (const address of [shared, { ...shared, natsRunnerAccountSeed: shared.natsAccountSeed }]) {
+      const { level, message, advice } = await checkNats(address, ADVICE);
+      is(level, 'warn');
+      match(message, 'set NATS_RUNNER_ACCOUNT_SEED');
+      match(advice!, 'On clusters');
+    }
+  }),
+);
+
+test(
   'annals doctor accepts a NATS server with accounts, and reports NATS_ACCOUNT_SEED if the server does not know its account',
   withNatsServer(async ({ address }) => {
     is((await checkNats(address, ADVICE)).level, 'ok');

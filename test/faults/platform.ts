@@ -30,12 +30,13 @@ const MAX_TRIES = 200;
 const serviceVariables = (data: string) => {
   const text = (...path: string[]): string => readFileSync(join(data, ...path), 'utf8').trim();
   const { ports } = JSON.parse(text('state.json')) as { ports: Record<'store' | 'nats', number> };
-  const { account } = JSON.parse(text('nats', 'keys.json')) as { account: string };
+  const { account, runners } = JSON.parse(text('nats', 'keys.json')) as { account: string; runners: string };
   return {
     EVENTSTORE_URL: `esdb://127.0.0.1:${ports.store}?tls=false&connectionName=${encodeURIComponent(text('store', 'secret'))}`,
     DATABASE_URL: text('postgres', 'url'),
     NATS_URL: `nats://127.0.0.1:${ports.nats}`,
     NATS_ACCOUNT_SEED: account,
+    NATS_RUNNER_ACCOUNT_SEED: runners,
   };
 };
 

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, Events, jwtAuthenticator, type NatsConnection } from 'nats';
 import { fromSeed } from 'nkeys.js';
 import { test } from 'uvu';
@@ -150,6 +151,37 @@ test('if the supervisor was killed, the next start replaces the server that stil
     is(second.accountSeed, first.accountSeed);
     equal(pidsWith(join(dir, 'nats')), [second.pid]);
     is(await second.program.stop(), 0);
+  }));
+
+test('the first start after an upgrade gives runners an account of their own, keeps all messages, and refuses old credentials', () =>
+  withTempDirectory(async (dir) => {
+    const keyFile = join(dir, 'nats/keys.json');
+    const readKeys = () => JSON.parse(readFileSync(keyFile, 'utf8')) as Record<string, string>;
+    const before = await startServer(dir);
+    const connection = await connectAsService(before);
+    await addStream(connection);
+    await connection.jetstream().publish('s.1', 'kept');
+    await connection.close();
+    is(await before.program.stop(), 0);
+    const { runners: _, ...earlier } = readKeys();
+    writeFileSync(keyFile, JSON.stringify(earlier));
+    const old = createUserCredentials({ accountSeed: before.accountSeed, name: 'runner', expiresAt: new Date(Date.now() + 3_600_000) });
+    await sleep(2_100);
+
+    const upgraded = await startServer(dir);
+    is(upgraded.accountSeed, before.accountSeed);
+    const again = await connectAsService(upgraded);
+    is((await (await again.jetstreamManager()).streams.info('S')).state.messages, 1);
+    match(await errorOf(connectAs(upgraded, old)), 'Authorization Violation');
+    const { runners } = readKeys();
+    match(runners!, /^SA/);
+    const runner = await connectAs(upgraded, createUserCredentials({ accountSeed: runners!, name: 'runner' }));
+    const answer = await runner.request('$JS.API.STREAM.NAMES', '', { timeout: 1_000 });
+    match(answer.string(), 'JetStream not enabled for account');
+    await Promise.all([again.close(), runner.close()]);
+    is(await upgraded.program.stop(), 0);
+    is(await (await startServer(dir)).program.stop(), 0);
+    is(readKeys().runners, runners);
   }));
 
 test('if a start fails because the disk is full, the next start creates the keys', () =>

@@ -22,6 +22,7 @@ const refusals: Record<string, string[]> = {
   TRUSTED_PROXIES: ['10.0.0.0/33', 'a', '::1/129', '10.0.0.0/8/8'],
   CORS_ORIGINS: ['https://a.example/path', 'a'],
   NATS_ACCOUNT_SEED: ['SAAB', 'UAAA'],
+  NATS_RUNNER_ACCOUNT_SEED: ['SAAB', 'UAAA'],
   OIDC_ISSUER: ['http://login.example', 'login'],
   SMTP_LISTEN: ['25', 'a:b'],
   EGRESS_ALLOW: ['a b'],

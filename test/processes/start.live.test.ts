@@ -234,6 +234,8 @@ test('annals start does not start a service whose URL is configured', () =>
       match(started.program.output(), /^ {2}postgres +DATABASE_URL$/m);
       match(started.program.output(), /^ {2}nats +NATS_URL$/m);
       equal(Object.keys(portsOf(started.data)), ['store']);
+      // No seed of an account for runners is configured.
+      match(readFileSync(join(started.data, 'logs/work.log'), 'utf8'), 'runners share the NATS account of the platform');
       await stops(started);
     } finally {
       await own.close();

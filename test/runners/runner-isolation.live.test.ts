@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, headers, jwtAuthenticator, type NatsConnection } from 'nats';
+import { connect, headers, jwtAuthenticator, type Msg, type NatsConnection } from 'nats';
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { consumerName, inboxOf, STREAM } from '../../domain/runners/runner-credential.ts';
 import { createChainedPublisher } from '../../infra/nats/chained-publisher.ts';
 import { readTip } from '../../infra/nats/jetstream.ts';
-import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
+import { type BrokerAddress, brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
-import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { withNatsServer } from '../fixtures/nats-server.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const OTHER_TENANT = 'celsewhere000000000000000';
 const [AGENT, OTHER_AGENT, FOREIGN_AGENT] = [agentOf(0), agentOf(1), agentOf(2)];
 
 /** Connects as a runner of an agent, with credentials as the platform issues them. */
-const connectRunner = async (broker: NatsServer, nats: NatsConnection, tenant: string, agent: string) => {
+const connectRunner = async (broker: { readonly address: BrokerAddress }, nats: NatsConnection, tenant: string, agent: string) => {
   const credential = `c${agent}`.slice(0, 25);
   const expires_at = new Date(Date.now() + 60_000).toISOString();
   const { url, jwt, seed } = await brokerUserFactory(nats, broker.address)({ tenant, agent, credential, expires_at });
@@ -124,16 +124,14 @@ test(
     await relayMessages(nats);
     const before = await storedMessages(nats);
     assert.is(before.length, 3);
-    const received: string[] = [];
-    nats.subscribe('agents.>', { callback: (_, { subject }) => received.push(subject) });
-    await nats.flush();
     const targets = [inboundSubject(TENANT, OTHER_AGENT), inboundSubject(OTHER_TENANT, FOREIGN_AGENT), inboundSubject(TENANT, AGENT)];
+    const received: string[] = [];
+    nats.subscribe('agents.>', { callback: (_, message) => received.push(message.subject) });
+    await nats.flush();
     for (const reply of targets) one.connection.publish(nextRequest, '{"batch":1,"no_wait":true}', { reply });
     await one.connection.flush();
-    await waitUntil(() => received.length === 3);
-    // The broker delivers them there under the subject with which they are stored.
-    assert.equal(received, Array(3).fill(inboundSubject(TENANT, AGENT)));
-    await sleep(200);
+    await sleep(500);
+    assert.equal(received, []);
     assert.equal(await storedMessages(nats), before);
     for (const { runner, agent } of others) assert.is(await runner.next(consumerName(agent)), '');
   }),
@@ -151,11 +149,134 @@ test(
       one.connection.publish(nextRequest, pullAll, { reply });
     await one.connection.flush();
     await sleep(500);
+    assert.equal(await storedMessages(nats), before);
+    assert.equal(await readTip(nats), { sequence: 3, messageId: eventIdOf(2), token: '2:2' });
+  }),
+);
+
+test(
+  "if runners share the platform's account and one has the broker's status sent to other subjects, no message is lost or published twice",
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const shared = { address: { ...broker.address, natsRunnerAccountSeed: undefined } };
+    const one = await connectRunner(shared, nats, TENANT, AGENT);
+    await relayMessages(nats);
+    const before = await storedMessages(nats);
+    for (const reply of [`$JS.API.STREAM.PURGE.${STREAM}`, inboundSubject(TENANT, OTHER_AGENT)])
+      one.connection.publish(nextRequest, '{"batch":10,"expires":100000000}', { reply });
+    await one.connection.flush();
+    await sleep(500);
     const after = await storedMessages(nats);
     assert.equal(after.slice(0, 3), before);
     // The status is stored, because it does not name the message that must be the last one. The relay goes on after it.
     assert.ok(after.length > 3);
     assert.equal(await readTip(nats), { sequence: after.length, messageId: null, token: '2:2' });
+  }),
+);
+
+/**
+ * The streams and their messages, and what the consumers of other agents than AGENT have delivered and what was
+ * acknowledged there.
+ */
+const stateOf = async (nats: NatsConnection): Promise<unknown> => {
+  const { streams, consumers } = await nats.jetstreamManager();
+  const names = await streams.names().next();
+  const infos = await consumers.list(STREAM).next();
+  return {
+    streams: names.sort(),
+    messages: await storedMessages(nats),
+    consumers: infos.map(({ name }) => name).sort(),
+    others: infos
+      .filter(({ name }) => name !== consumerName(AGENT))
+      .map(({ name, ack_floor, delivered, num_ack_pending, num_redelivered }) => [
+        name,
+        ack_floor.stream_seq,
+        delivered.consumer_seq,
+        num_ack_pending,
+        num_redelivered,
+      ]),
+  };
+};
+
+type Runner = Awaited<ReturnType<typeof connectRunner>>;
+
+/** Requests the next message of an agent and leaves it unacknowledged. */
+const receive = ({ connection }: Runner, agent: string): Promise<Msg> =>
+  connection.request(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`, '{"batch":1}', { noMux: true, timeout: 2_000 });
+
+/** The answers of the broker for which a runner can choose the subject. */
+const ANSWERS: Readonly<Record<string, (runner: Runner, reply: string) => Promise<void>>> = {
+  'status that there is no message': async ({ connection }, reply) =>
+    connection.publish(nextRequest, '{"batch":1,"no_wait":true}', { reply }),
+  'status that the request has expired': async ({ connection }, reply) => {
+    connection.publish(nextRequest, '{"batch":1,"expires":50000000}', { reply });
+    await sleep(100);
+  },
+  'status that the request is malformed': async ({ connection }, reply) => connection.publish(nextRequest, '{"batch":', { reply }),
+  'confirmation of an acknowledgement': async (runner, reply) => {
+    const { connection } = runner;
+    connection.publish((await receive(runner, AGENT)).reply!, '+ACK', { reply });
+  },
+  'next message after an acknowledgement': async (runner, reply) => {
+    const { connection } = runner;
+    connection.publish((await receive(runner, AGENT)).reply!, '+NXT {"batch":1}', { reply });
+  },
+  message: async ({ connection }, reply) => connection.publish(nextRequest, '{"batch":1}', { reply }),
+};
+
+/** How many messages the runner's own consumer must have for an answer. */
+const NEEDED_MESSAGES: Readonly<Record<string, number>> = {
+  'confirmation of an acknowledgement': 1,
+  'next message after an acknowledgement': 2,
+  message: 1,
+};
+
+test(
+  'if a runner has an answer of the broker sent to a subject of JetStream, of an agent or of a runner, no other agent is affected',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const attacker = await connectRunner(broker, nats, TENANT, AGENT);
+    const victim = await connectRunner(broker, nats, OTHER_TENANT, FOREIGN_AGENT);
+    const subject = inboundSubject(OTHER_TENANT, FOREIGN_AGENT);
+    for (const text of ['first', 'second']) await nats.jetstream().publish(subject, text);
+    const first = await receive(victim, FOREIGN_AGENT);
+    for (const [answer, cause] of Object.entries(ANSWERS))
+      for (const reply of [
+        `$JS.API.STREAM.DELETE.${STREAM}`,
+        `$JS.API.STREAM.DELETE.${STREAM}_NOTICES`,
+        `$JS.API.STREAM.PURGE.${STREAM}`,
+        `$JS.API.CONSUMER.DELETE.${STREAM}.${consumerName(FOREIGN_AGENT)}`,
+        `$JS.API.CONSUMER.DELETE.${STREAM}.${consumerName(AGENT)}`,
+        `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(FOREIGN_AGENT)}`,
+        first.reply!,
+        subject,
+      ]) {
+        for (let count = NEEDED_MESSAGES[answer] ?? 0; count > 0; count--)
+          await nats.jetstream().publish(inboundSubject(TENANT, AGENT), 'own');
+        const before = await stateOf(nats);
+        await cause(attacker, reply);
+        await attacker.connection.flush();
+        await sleep(100);
+        assert.equal(await stateOf(nats), before, `${answer} to ${reply}`);
+      }
+    first.respond('+ACK');
+    assert.equal([await victim.next(consumerName(FOREIGN_AGENT)), await victim.next(consumerName(FOREIGN_AGENT))], ['second', '']);
+  }),
+);
+
+test(
+  'if a runner has answers of the broker sent to the inbox of another runner, that runner still gets its own messages',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const attacker = await connectRunner(broker, nats, TENANT, AGENT);
+    const victim = await connectRunner(broker, nats, OTHER_TENANT, FOREIGN_AGENT);
+    await nats.jetstream().publish(inboundSubject(OTHER_TENANT, FOREIGN_AGENT), 'own');
+    for (const reply of ['forged', '*', '>'].map((end) => `${inboxOf(`c${FOREIGN_AGENT}`.slice(0, 25))}.${end}`))
+      attacker.connection.publish(nextRequest, '{"batch":1,"no_wait":true}', { reply });
+    await attacker.connection.flush();
+    const before = await stateOf(nats);
+    assert.equal([await victim.next(consumerName(FOREIGN_AGENT)), await victim.next(consumerName(FOREIGN_AGENT))], ['own', '']);
+    assert.equal((before as { messages: unknown }).messages, await storedMessages(nats));
   }),
 );
 

@@ -35,7 +35,8 @@ const temporaryDir = (): string => {
 
 const startPlatform = async (config: Config, dir: string, report: (line: string) => void, stopped: AbortSignal): Promise<DemoPlatform> => {
   const port = await freePort();
-  const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, natsUrl: undefined, natsAccountSeed: undefined };
+  const broker = { natsUrl: undefined, natsAccountSeed: undefined, natsRunnerAccountSeed: undefined };
+  const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, ...broker };
   // The processes of the platform read the environment. Without these variables, they use nothing of another platform,
   // such as its master key.
   for (const name of variableNames) delete process.env[name];

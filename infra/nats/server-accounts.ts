@@ -1,0 +1,50 @@
+import { STREAM } from '../../domain/runners/runner-credential.ts';
+import { type AccountClaims, accountJwt, activationToken, keyPairOf, type ServiceExport } from './jwt.ts';
+import type { ServerSeeds } from './server-keys.ts';
+
+/** The longest time that a pull request of a runner can wait for messages without a heartbeat. */
+const PULL_TIMEOUT_MS = 120_000;
+
+/** What runners may do: fetch messages, and acknowledge them. */
+const RUNNER_SUBJECTS = { 'fetch messages': `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.*`, 'acknowledge messages': `$JS.ACK.${STREAM}.>` };
+
+const EXPORTS: readonly ServiceExport[] = Object.entries(RUNNER_SUBJECTS).map(([name, subject]) => ({
+  name,
+  subject,
+  answersWithinMs: PULL_TIMEOUT_MS,
+}));
+
+export const publicKeyOf = (seed: string): string => keyPairOf(seed).getPublicKey();
+
+const signed = (seeds: ServerSeeds, claims: AccountClaims): string => accountJwt(keyPairOf(seeds.operator), claims);
+
+/** Creates the JWT of the server's system account. */
+export const systemAccountJwt = (seeds: ServerSeeds): string =>
+  signed(seeds, { publicKey: publicKeyOf(seeds.system), name: 'SYS', jetstream: false });
+
+/** Creates the JWT of the account that Annals uses and that holds the streams. */
+export const platformAccountJwt = (seeds: ServerSeeds): string =>
+  signed(seeds, {
+    publicKey: publicKeyOf(seeds.account),
+    name: 'annals',
+    jetstream: true,
+    exports: EXPORTS,
+    ...(seeds.revokedUntil !== undefined && { revocations: { '*': seeds.revokedUntil } }),
+  });
+
+/**
+ * Creates the JWT of the account to which runners belong. A runner chooses the subject of the answers to its requests.
+ * In the account with the streams, an answer sent to a subject of the JetStream API would act as a request, for example
+ * to delete the stream. The account of the runners has no JetStream, so such an answer has no effect.
+ */
+export const runnerAccountJwt = (seeds: ServerSeeds, revocations: Readonly<Record<string, number>> = {}): string => {
+  const publicKey = publicKeyOf(seeds.runners);
+  const account = publicKeyOf(seeds.account);
+  const imports = EXPORTS.map(({ name, subject }) => ({
+    name,
+    subject,
+    account,
+    token: activationToken(seeds.account, publicKey, subject),
+  }));
+  return signed(seeds, { publicKey, name: 'annals runners', jetstream: false, imports, revocations });
+};
