@@ -135,8 +135,8 @@ test('annals replay selects events by type, count and order, follows new events,
     equal(await types('--type', 'PlatformStarted'), ['PlatformStarted']);
     equal(await types('platform-platform.first', '--reverse'), ['PlatformStarted']);
     const following = types('--type', 'AgentCreated', '--follow', '--limit', '1');
-    const [tenant] = JSON.parse((await platform.call('GET', '/admin/tenants')).text) as { id: string }[];
-    await platform.call('POST', `/tenant/${tenant!.id}/agents`, { name: 'A', slug: 'a' });
+    const tenant = await platform.firstTenant();
+    await platform.call('POST', `/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
     equal(await following, ['AgentCreated']);
     const [, line] = await runCommand(platform, ['replay', 'platform-platform.first']);
     const [, pretty] = await runCommand(platform, ['replay', 'platform-platform.first', '--pretty']);

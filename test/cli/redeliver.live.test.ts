@@ -17,8 +17,8 @@ const annals = async (words: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
 };
 
 /** Creates an agent, sends it deliveries, and returns their ids. */
-const sendDeliveries = async ({ call, url }: Platform, slug: string, count: number) => {
-  const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text) as [Id];
+const sendDeliveries = async ({ call, url, firstTenant }: Platform, slug: string, count: number) => {
+  const tenant = await firstTenant();
   const path = `/tenant/${tenant.id}`;
   const agent = await expectReply<Id>(call('POST', `${path}/agents`, { name: slug, slug }));
   const fields = { provider: 'github', agent_id: agent.id, label: 'Code', secret: SECRET };

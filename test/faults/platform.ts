@@ -141,10 +141,21 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     }
   };
 
+  /** The tenant of the first start. Waits until the read models show it. */
+  const firstTenant = async (): Promise<{ readonly id: string }> => {
+    for (let tries = 1; ; tries++) {
+      const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text) as { id: string }[];
+      if (tenant) return tenant;
+      if (tries === MAX_TRIES) throw new Error('the read models do not show the first tenant');
+      await sleep(200);
+    }
+  };
+
   return {
     dir,
     data,
     url,
+    firstTenant,
     start,
     stop,
     endRemainingProcesses,

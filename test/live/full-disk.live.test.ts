@@ -60,9 +60,9 @@ const fill = (dir: string): void => {
 const makeRoom = (dir: string): void => rmSync(join(dir, 'fill'));
 
 /** Creates an agent with an integration. @returns the function that sends a delivery and returns the status */
-const connectProvider = async ({ call, url }: Platform) => {
+const connectProvider = async ({ call, url, firstTenant }: Platform) => {
   const create = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
-  const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text);
+  const tenant = await firstTenant();
   const agent = await create(`/tenant/${tenant.id}/agents`, { name: 'A', slug: 'a' });
   const integration = { provider: 'github', agent_id: agent.id, label: 'L', secret: SECRET };
   const hook = await create(`/tenant/${tenant.id}/webhook-integrations`, integration);

@@ -35,13 +35,12 @@ const labelsIn = (query: string): string[] => [
   ...[...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/,\s*/)),
 ];
 
-type Tenant = { readonly id: string };
 type Hook = { readonly id: string };
 type Agent = { readonly id: string };
 
 /** Creates an agent and its integration. `deliver` sends a signed delivery and returns the status of the response. */
-const connectAgent = async ({ call, url }: Platform, slug = 'a') => {
-  const [tenant] = JSON.parse((await call('GET', '/admin/tenants')).text) as [Tenant];
+const connectAgent = async ({ call, url, firstTenant }: Platform, slug = 'a') => {
+  const tenant = await firstTenant();
   const agent = await expectReply<Agent>(call('POST', `/tenant/${tenant.id}/agents`, { name: slug, slug }));
   const connected = call('POST', `/tenant/${tenant.id}/webhook-integrations`, {
     provider: 'github',
