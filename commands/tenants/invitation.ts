@@ -42,9 +42,9 @@ export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }
 };
 
 /**
- * Returns the tenant and the member that a token invites, if it is the token of the member's latest invitation. `ctx` is
- * a context of the platform.
- * @throws Refusal unauthorized
+ * Returns the tenant and the member that a token invites, if it is the token of the member's latest invitation and its
+ * issuer is not suspended. `ctx` is a context of the platform.
+ * @throws Refusal unauthorized, key_owner_inactive if the member is suspended
  */
 export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: string): Promise<Invitation.Invitee> => {
   const invitee = Invitation.inviteeOf(token);
@@ -52,6 +52,8 @@ export const findInvitee = async (ctx: Pick<Ctx, 'load' | 'digest'>, token: stri
   if (!invitee) throw unknown;
   const { state: tenant } = await ctx.load(Tenant, invitee.tenant_id);
   if (!Invitation.isInvitation(tenant, invitee.user_id, ctx.digest(token)) || Tenant.isClosed(tenant)) throw unknown;
+  const { state: issuer } = await ctx.load(User, tenant.invitations[invitee.user_id]!.issuer_id);
+  if (!User.isActive(issuer)) throw unknown;
   const { state: user } = await ctx.load(User, invitee.user_id);
   if (!User.isActive(user)) throw new Refusal('key_owner_inactive', 'The invited user is suspended');
   return invitee;
@@ -77,9 +79,11 @@ export const acceptInvitation = async (
 ): Promise<Loaded<ApiKey.ApiKey & { key: string }>> => {
   const key = keyFromDigest(ctx.digest(`the API key of ${token}`));
   const key_id = apiKeyIdOf(ctx, publicIdOf(key)!);
-  await ctx.transact(Tenant, ctx.tenant, Invitation.accept(user_id, ctx.digest(token), key_id, ctx.at()), { ignoreIfMatch: true });
+  const accept = Invitation.accept(user_id, ctx.digest(token), key_id, ctx.at());
+  const { state: tenant } = await ctx.transact(Tenant, ctx.tenant, accept, { ignoreIfMatch: true });
+  const role = Invitation.maxRoleOf(tenant, user_id);
   const scope = { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: user_id } as const;
-  const fields = { ...scope, name: name ?? DEFAULT_KEY_NAME, expires_at: null, digest: ctx.digest(key) };
+  const fields = { ...scope, name: name ?? DEFAULT_KEY_NAME, expires_at: null, role, digest: ctx.digest(key) };
   const created = await ctx.transact(ApiKey, key_id, createOnce(fields), { expectNew: true, tenant: ctx.tenant });
   return { ...created, state: { ...created.state, key } };
 };

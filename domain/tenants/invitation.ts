@@ -37,7 +37,8 @@ const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolea
 
 /**
  * Issues an invitation to a member. It replaces the member's earlier invitation. `digest` is the digest of its token,
- * `expires_at` is RFC 3339 UTC.
+ * `expires_at` is RFC 3339 UTC. The API key that it gives never allows more than the caller's role does, because the
+ * caller could use the token: the member may become OWNER later.
  * @throws Refusal not_found, forbidden if the member has more rights than the caller
  */
 export const issue =
@@ -45,7 +46,8 @@ export const issue =
   (tenant: Tenant): TenantEvent[] => {
     assertExists(tenant);
     if (!mayInvite(callerRole, memberOf(tenant, user_id).role)) throw new Refusal('forbidden', 'Only an OWNER may invite an OWNER');
-    return [{ type: 'MemberInvitationIssued', data: { user_id, ...invitation } }];
+    const max_role = callerRole === 'OWNER' ? null : 'ADMIN';
+    return [{ type: 'MemberInvitationIssued', data: { user_id, ...invitation, max_role } }];
   };
 
 /** Whether the digest is that of the member's latest invitation. The comparison takes constant time. */
@@ -56,6 +58,15 @@ export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: s
 const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id: string): boolean => {
   const member = members[user_id];
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);
+};
+
+/**
+ * Returns the highest role of the API key that the member's invitation gives: ADMIN, unless the issuer had the role OWNER
+ * and still has it. Null means no limit. The member must have an invitation.
+ */
+export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'ADMIN' | null => {
+  const { max_role, issuer_id } = invitations[user_id]!;
+  return max_role === null && members[issuer_id]?.role === 'OWNER' ? null : 'ADMIN';
 };
 
 /**

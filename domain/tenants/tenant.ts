@@ -44,7 +44,7 @@ export type TenantEvent =
   | { type: 'MemberAdded'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRoleChanged'; data: { user_id: string; role: TenantRole } }
   | { type: 'MemberRemoved'; data: { user_id: string } }
-  | { type: 'MemberInvitationIssued'; data: { user_id: string; digest: string; expires_at: string } }
+  | { type: 'MemberInvitationIssued'; data: { user_id: string; digest: string; expires_at: string; max_role?: 'ADMIN' | null } }
   | { type: 'MemberInvitationAccepted'; data: { user_id: string; key_id: string } }
   | { type: 'AgentRolePermissionsChanged'; data: { roles: Partial<RolePermissions> } }
   | { type: 'SuperAdminAccessOpened'; data: { user_id: string; reason: string; until: string } };
@@ -63,9 +63,10 @@ export type Member = { role: TenantRole; created_at: string; since: string; by: 
 
 /**
  * The latest invitation of a member, with which the member can get an API key once. `digest` is the HMAC-SHA-256 of its
- * token in hex, `issuer_id` the user who issued it. `key_id` is null until the invitation is accepted.
+ * token in hex, `issuer_id` the user who issued it. `key_id` is null until the invitation is accepted. `max_role` limits
+ * the API key; null: no limit. Events that do not contain it mean ADMIN.
  */
-export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null };
+export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null; max_role: 'ADMIN' | null };
 
 export type Tenant = {
   status: TenantStatus;
@@ -165,8 +166,9 @@ const applyEvent = (
         invitations: withoutEntry(tenant.invitations, data.user_id, transient),
       };
     case 'MemberInvitationIssued': {
-      const invitation = { digest: data.digest, issuer_id: actor.id, expires_at: data.expires_at, key_id: null };
-      return { invitations: withEntry(tenant.invitations, data.user_id, invitation, transient) };
+      const { user_id, max_role = 'ADMIN', ...fields } = data;
+      const invitation = { ...fields, max_role, issuer_id: actor.id, key_id: null };
+      return { invitations: withEntry(tenant.invitations, user_id, invitation, transient) };
     }
     case 'MemberInvitationAccepted': {
       const invitation = { ...tenant.invitations[data.user_id]!, key_id: data.key_id };

@@ -1,7 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { given } from '../fixtures/given.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
@@ -130,6 +132,71 @@ test('an invitation that an OWNER issued with an API key of the role ADMIN ends 
   await p.send('PATCH', `${tenant}/members/${ada}`, { key: owner, body: { role: 'OWNER' } });
   assert.equal(codeOf(await invite(limited)), [403, 'forbidden']);
   assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  await p.close();
+});
+
+test('a key from the invitation of an ADMIN stays limited to ADMIN when the member becomes OWNER; that of an OWNER does not', async () => {
+  const p = await createTestPlatform();
+  const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p);
+  const mallory = await add('mallory@acme.test', 'ADMIN');
+  const limited = bodyOf<{ key: string }>(
+    await p.send('POST', `${tenant}/api-keys`, { key: owner, body: { name: 'Limited', role: 'ADMIN' } }),
+  ).key;
+  const results = [];
+  for (const issuer of [await p.createKey(id, mallory), limited, owner]) {
+    const accepted = bodyOf<{ key: string; role: string | null }>(await accept(p, tokenOf(await invite(issuer))));
+    results.push({ ...accepted, issued: p.eventsOf('MemberInvitationIssued').at(-1)!.data as { max_role: string | null } });
+  }
+  assert.equal(
+    results.map(({ role, issued }) => [role, issued.max_role]),
+    [
+      ['ADMIN', 'ADMIN'],
+      ['ADMIN', 'ADMIN'],
+      [null, null],
+    ],
+  );
+  await p.send('PATCH', `${tenant}/members/${ada}`, { key: owner, body: { role: 'OWNER' } });
+  await p.waitForProjections();
+  const roles = [];
+  for (const { key } of results) roles.push(bodyOf<{ tenants: { role: string }[] }>(await p.send('GET', '/me', { key })).tenants[0]!.role);
+  assert.equal(roles, ['ADMIN', 'ADMIN', 'OWNER']);
+  const promote = (key: string) => p.send('PATCH', `${tenant}/members/${mallory}`, { key, body: { role: 'OWNER' } });
+  assert.equal(codeOf(await promote(results[0]!.key)), [403, 'forbidden']);
+  assert.is((await promote(results[2]!.key)).status, 200);
+  await p.close();
+});
+
+test('the key is limited to ADMIN if the OWNER who issued the invitation is no OWNER at its acceptance', async () => {
+  const p = await createTestPlatform();
+  const { id, tenant, owner, add, invite } = await tenantWithAda(p);
+  const grace = await add('grace@acme.test', 'OWNER');
+  const token = tokenOf(await invite(await p.createKey(id, grace)));
+  await p.send('PATCH', `${tenant}/members/${grace}`, { key: owner, body: { role: 'ADMIN' } });
+  assert.is(bodyOf(await accept(p, token)).role, 'ADMIN');
+  await p.close();
+});
+
+test('an invitation from before the role of its issuer was stored gives a key that is limited to ADMIN', () => {
+  const data = { user_id: 'cada', digest: 'd', expires_at: '2026-01-04T00:00:00.000Z' };
+  const { state } = given(
+    Tenant,
+    { type: 'TenantCreated', data: { name: 'T', slug: 't', plan_id: 'cp', billing_email: null, generation: 0 } },
+    { type: 'MemberAdded', data: { user_id: 'cada', role: 'MEMBER' } },
+    { type: 'MemberInvitationIssued', data },
+  );
+  assert.is(state.invitations.cada!.max_role, 'ADMIN');
+});
+
+test('no invitation of a suspended issuer is accepted', async () => {
+  const p = await createTestPlatform();
+  const { id, add, invite } = await tenantWithAda(p);
+  const admin = await add('admin@acme.test', 'ADMIN');
+  const token = tokenOf(await invite(await p.createKey(id, admin)));
+  const suspend = (is_suspended: boolean) => p.send('PATCH', `/api/v1/admin/users/${admin}`, { body: { is_suspended } });
+  assert.is((await suspend(true)).status, 200);
+  assert.equal(codeOf(await accept(p, token)), [401, 'unauthorized']);
+  await suspend(false);
+  assert.is((await accept(p, token)).status, 201);
   await p.close();
 });
 

@@ -11,6 +11,20 @@ export const INVITATION_GUARDS: readonly Mutant[] = [
   ),
   mutantSeenBy(
     'tenants/invitation.api.test.ts',
+    'invitations: the key from that of an ADMIN becomes an OWNER key',
+    'domain/tenants/invitation.ts',
+    "const max_role = callerRole === 'OWNER' ? null : 'ADMIN';",
+    'const max_role = null;',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
+    'invitations: that of a suspended issuer is accepted',
+    'commands/tenants/invitation.ts',
+    'if (!User.isActive(issuer)) throw unknown;',
+    '',
+  ),
+  mutantSeenBy(
+    'tenants/invitation.api.test.ts',
     'invitations: one outlives the rights of its issuer',
     'domain/tenants/invitation.ts',
     ' || !isStillAllowed(tenant, invitation, user_id))',
