@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
-import { effectivePermissions } from '../../domain/access/permission.ts';
+import { effectivePermissions, effectivePermissionsOf } from '../../domain/access/permission.ts';
 import { LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
@@ -44,7 +44,7 @@ const EffectivePermissions = z
   .meta({ id: 'EffectivePermissions' });
 
 /**
- * Returns the effective permissions of the caller or, if the caller has `agent:roles:write`, of another user. There is
+ * Returns the effective permissions of the caller, with the limits of the caller's API key, or, if the caller has `agent:roles:write`, of another user. There is
  * no ETag, because the result depends on two streams: that of the tenant and that of the agent.
  * @throws Refusal forbidden
  */
@@ -54,7 +54,10 @@ const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string
   if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))
     throw new Refusal('forbidden', 'This needs the permission agent:roles:write');
   const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
-  const permissions = effectivePermissions(tenant.state, subject, agent.state);
+  const permissions =
+    ctx.principal.kind === 'user' && subject === caller
+      ? effectivePermissionsOf(tenant.state, ctx.principal, agent.state)
+      : effectivePermissions(tenant.state, subject, agent.state);
   return { ...agent, revision: -1, state: { user_id: subject, agent_id, as_of: ctx.asOf ? tokenOf(ctx.asOf) : ctx.at(), permissions } };
 };
 

@@ -2,6 +2,7 @@ import {
   agentAllows,
   isAgentPermission,
   isTenantPermission,
+  keyAllows,
   type Permission,
   type Permit,
   tenantRoleAllows,
@@ -90,7 +91,8 @@ const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Age
   // absent.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
-  if (!isAgentPermission(permission) || !agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
+  if (!isAgentPermission(permission) || !keyAllows(principal, permission)) throw forbidden(permission);
+  if (!agentAllows(tenant, principal.user_id, agent, permission)) throw forbidden(permission);
 };
 
 /** Creates the function that checks the permissions of a caller before an operation runs. */

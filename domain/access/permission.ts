@@ -89,6 +89,13 @@ export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRol
   return !member || member.role === role ? tenant : { ...tenant, members: { [user_id]: { ...member, role } } };
 };
 
+/**
+ * Whether the limits of the caller's API key allow a permission on agents. A key with the role AUDITOR only reads them,
+ * whatever the roles of its owner on agents are.
+ */
+export const keyAllows = (principal: Principal, permission: AgentPermission): boolean =>
+  principal.kind !== 'user' || principal.max_role !== 'AUDITOR' || permission === 'agent:read';
+
 export const isAgentPermission = (permission: Permission): permission is AgentPermission => permission.startsWith('agent:');
 export const isTenantPermission = (permission: Permission): permission is TenantPermission => permission.startsWith('tenant:');
 
@@ -140,4 +147,13 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
       decided_by: (allowed ? grantedBy : agent.is_admin_only ? agent.admin_only_by : null) ?? null,
     };
   });
+};
+
+/** Lists the same for the caller, with the limits of the caller's API key. */
+export const effectivePermissionsOf = (tenant: Tenant, principal: Principal & { kind: 'user' }, agent: Agent): EffectivePermission[] => {
+  const role = tenantRoleOf(tenant, principal);
+  const limited = role ? withLimitedRole(tenant, principal.user_id, role) : tenant;
+  return effectivePermissions(limited, principal.user_id, agent).map((one) =>
+    keyAllows(principal, one.id) ? one : { ...one, allowed: false, decided_by: null },
+  );
 };

@@ -79,6 +79,20 @@ test('an API key with a role below that of its owner has only the permissions of
   assert.is(await statusOf('DELETE', `${KEYS}/${owner.key_id}`, asAdmin), 403);
 });
 
+test('an API key with the role AUDITOR only reads agents, even those that its owner owns, and effective-permissions says so', async () => {
+  const auditor = await createKey({ role: 'AUDITOR' });
+  const effective = async (key: string) => {
+    const { permissions } = (await p.send('GET', `${A}/effective-permissions`, { key })).body as { permissions: Json[] };
+    return permissions.flatMap(({ id, allowed }) => (allowed ? [id] : []));
+  };
+  assert.is(await statusOf('GET', A, auditor), 200);
+  assert.is(await statusOf('PATCH', A, auditor, { name: 'By an auditor' }), 403);
+  assert.is(await statusOf('POST', `${A}/runner-keys`, auditor, { name: 'r' }), 403);
+  assert.is(await statusOf('DELETE', A, auditor), 403);
+  assert.equal(await effective(auditor), ['agent:read']);
+  assert.is((await effective(owner.key)).length, 9);
+});
+
 test('an API key cannot have a role above that of its creator; a key that is created with a limited key has the same limit', async () => {
   assert.is((await post({ role: 'OWNER' }, admin.key)).status, 403);
   assert.is((await post({ role: 'ADMIN' }, admin.key)).status, 201);

@@ -30,6 +30,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
     'member.role',
   ),
   permit('a key with a role has all permissions of its owner on agents', 'withLimitedRole(tenant, principal.user_id, role)', 'tenant'),
+  permit('a key with the role AUDITOR keeps the roles of its owner on agents', ' || !keyAllows(principal, permission)) throw', ') throw'),
   permit('every user is a super-admin on the platform', 'principal.super_admin && principal.bound_to', 'principal.bound_to'),
   permit('every user may read tenants like a super-admin', 'if (!principal.super_admin) throw notFound();', ''),
   permit('super-admins need no break-glass', 'if (!open) throw', 'if (false) throw'),
@@ -115,8 +116,8 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   permit('every tenant role has every permission', 'if (!tenantRoleAllows(role, permission)) throw forbidden(permission);', ''),
   permit(
     'read access to an agent gives every permission on it',
-    '|| !agentAllows(tenant, principal.user_id, agent, permission)) throw',
-    ') throw',
+    'if (!agentAllows(tenant, principal.user_id, agent, permission)) throw',
+    'if (false) throw',
   ),
   permit(
     'an invisible agent is refused, not hidden',

@@ -151,6 +151,7 @@ export const createDataset = async () => {
     'other runner': home.otherRunner,
     'read-only owner': (await request(p, 'POST', `${home.tenant}/api-keys`, home.owner, { name: 'reader', read_only: true })).key,
     'limited owner': (await request(p, 'POST', `${home.tenant}/api-keys`, home.owner, { name: 'limited', role: 'MEMBER' })).key,
+    'auditing owner': (await request(p, 'POST', `${home.tenant}/api-keys`, home.owner, { name: 'limited', role: 'AUDITOR' })).key,
     'limited admin': (await request(p, 'POST', `${home.tenant}/api-keys`, home.keys.admin, { name: 'limited', role: 'AUDITOR' })).key,
     'bound super-admin': await p.createKey(home.id, bound.user_id),
     stranger: away.owner,

@@ -17,6 +17,8 @@ const HOLDERS = {
   // An ADMIN who uses an API key with the role AUDITOR, and the OWNER who created the agents with the role MEMBER.
   'limited admin': { role: 'AUDITOR', labels: 'agent:read' },
   'limited owner': { role: 'MEMBER', labels: '*' },
+  // The OWNER who created the agents, with an API key of the role AUDITOR: roles on agents do not count.
+  'auditing owner': { role: 'AUDITOR', labels: 'agent:read' },
   // A super-admin who uses an API key of the tenant, in which they are a MEMBER.
   'bound super-admin': { role: 'MEMBER', labels: '' },
   // A member who was MANAGER of the agent, left the tenant and has joined it again.
