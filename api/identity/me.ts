@@ -20,7 +20,7 @@ const MeRead = z
           .string()
           .nullable()
           .meta({ examples: ['Ada Lovelace'] }),
-        is_super_admin: z.boolean().meta({ description: 'Whether the user operates the platform' }),
+        is_super_admin: z.boolean().meta({ description: 'Whether the credential may operate the platform' }),
       })
       .nullable()
       .meta({ description: 'The user; null for a runner key' }),
@@ -98,7 +98,10 @@ const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): stri
 /** Describes the caller: the user with their tenants or, for a runner key, the agent. */
 const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
-  const user = principal.kind === 'user' ? (await ctx.load(User, principal.user_id)).state : null;
+  const user =
+    principal.kind === 'user'
+      ? { ...(await ctx.load(User, principal.user_id)).state, is_super_admin: principal.super_admin && principal.bound_to === null }
+      : null;
   const agent = principal.kind === 'runner' ? (await ctx.load(Agent, principal.agent_id, { tenant: principal.tenant_id })).state : null;
   const ids = await tenantIds(ctx, principal);
   const tenants = (await Promise.all(ids.map((id) => tenantOf(ctx, id)))).filter((tenant) => tenant !== null);

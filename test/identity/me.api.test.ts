@@ -38,6 +38,15 @@ test('/me with a platform key shows all tenants of the user; with a tenant key o
   await p.close();
 });
 
+test('/me shows whether the credential may operate the platform, not whether its owner may', async () => {
+  const p = await createTestPlatform();
+  const { user_id, key } = await addMember(p, 'MEMBER');
+  assert.is((await p.send('PATCH', `/api/v1/admin/users/${user_id}`, { body: { is_super_admin: true } })).status, 200);
+  const isSuperAdmin = async (of: string) => ((await p.send('GET', '/me', { key: of })).body as Me).user!.is_super_admin;
+  assert.equal([await isSuperAdmin(p.key), await isSuperAdmin(key)], [true, false]);
+  await p.close();
+});
+
 test('/me with a runner key shows its agent, and no permissions of a user', async () => {
   const p = await createTestPlatform();
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: 'a' } })).body as { id: string };
