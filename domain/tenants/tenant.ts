@@ -62,9 +62,8 @@ export type TenantSettings = Pick<
 export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
 
 /**
- * The latest invitation of a member, with which the member can get an API key once. `digest` is the HMAC-SHA-256 of its
- * token in hex, `issuer_id` the user who issued it. `key_id` is null until the invitation is accepted. `max_role` limits
- * the API key; null: no limit. Events that do not contain it mean ADMIN.
+ * The latest invitation of a member, with which they can get an API key once. `digest` is the HMAC-SHA-256 of its token
+ * in hex. `key_id` is null until it is accepted. `max_role` limits the key (null: no limit; absent in the event: ADMIN).
  */
 export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null; max_role: 'ADMIN' | null };
 
