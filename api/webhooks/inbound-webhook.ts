@@ -84,7 +84,7 @@ const routes = [
     path: '/hooks/inbound/:integration_id',
     operationId: 'receiveWebhook',
     summary: "Receive a provider's delivery",
-    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
+    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, or too many other bodies wait for it, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
     tag: 'Webhooks in',
     security: [],
     parameters: [

@@ -45,10 +45,20 @@ export const readLargeBody = async ({ body }: Request, declared: number, admit: 
 async function* incoming(body: Request['body'], failed: () => Promise<never> | undefined): AsyncGenerator<Uint8Array> {
   if (!body) return;
   const reader = body.getReader();
+  let failure: Promise<never> | undefined;
+  let refusal: unknown;
   try {
     for (;;) {
-      const reading = reader.read().catch(rejectTruncated);
-      const { done, value } = await Promise.race([reading, failed() ?? reading]);
+      // Listen once per body: listeners of each read would use memory until the promise is settled.
+      if (!failure) {
+        failure = failed();
+        failure?.catch((error: unknown) => {
+          refusal = error;
+          reader.cancel().catch(() => {});
+        });
+      }
+      const { done, value } = await reader.read().catch((error) => rejectTruncated(refusal ?? error));
+      if (refusal) throw refusal;
       if (done) return;
       yield value;
     }

@@ -29,7 +29,7 @@ export type BodyOwner = { readonly tenant: string; readonly integration: string 
 export type BodyMemory = {
   /**
    * Returns memory for the next CHUNK_BYTES. It may contain bytes of an older body. Waits while other bodies use all
-   * memory that this body may have. @throws Refusal unavailable, too_slow
+   * memory that this body may have. @throws Refusal unavailable (also at once, if too many bodies wait), too_slow
    */
   readonly nextChunk: () => Promise<Uint8Array>;
   /** Counts bytes that have arrived: a body that arrives too slowly is given up. */

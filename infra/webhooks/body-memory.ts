@@ -1,18 +1,20 @@
 import type { BodyMemory, BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
-import { canTakeChunk, type MemoryLimits } from './memory-limits.ts';
+import { canTakeChunk, createUsage, type Limits, type Usage, usageOf } from './memory-limits.ts';
 import { retryLater } from './record-delivery.ts';
 
 /** The most memory that large bodies may use in one process. Five bodies of the largest size fit. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 const MAX_CHUNKS = Math.floor(MAX_BUFFERED_BYTES / CHUNK_BYTES);
 /** No tenant gets more than half of the memory, and no integration more than two bodies of the largest size need. */
-const LIMITS: MemoryLimits = {
+const LIMITS: Limits = {
   total: MAX_CHUNKS,
   tenant: Math.floor(MAX_CHUNKS / 2),
   integration: 2 * Math.ceil(MAX_BODY_BYTES / CHUNK_BYTES),
 };
+/** How many bodies may wait for memory. Each release of memory costs time for every body that waits. */
+const WAITING_LIMITS: Limits = { total: 64, tenant: 32, integration: 16 };
 
 /** The speed of each body is measured once per interval. */
 const INTERVAL_MS = 2_000;
@@ -24,7 +26,8 @@ const MIN_SPEED_WHILE_OTHERS_WAIT = 1024 * 1024;
 const MAX_WAIT_MS = 7_000;
 
 export type BodyMemoryOptions = {
-  readonly limits?: MemoryLimits;
+  readonly limits?: Limits;
+  readonly waitingLimits?: Limits;
   readonly chunkBytes?: number;
   readonly intervalMs?: number;
   readonly maxWaitMs?: number;
@@ -50,6 +53,11 @@ type Body = {
 type Pool = Required<BodyMemoryOptions> & {
   /** The bodies in the order in which their requests arrived. */
   readonly bodies: Set<Body>;
+  /** The bodies that hold chunks, and how many chunks they hold. */
+  readonly holders: Set<Body>;
+  readonly used: Usage;
+  /** How many bodies wait for a chunk. */
+  readonly waiting: Usage;
   /** Chunks that are not in use. */
   readonly free: Uint8Array[];
   /** Allocated with the first large body. */
@@ -68,13 +76,18 @@ type Pool = Required<BodyMemoryOptions> & {
  * out, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.
  */
 export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
+  const { limits = LIMITS, waitingLimits = WAITING_LIMITS } = options;
   const pool: Pool = {
-    limits: LIMITS,
+    limits,
+    waitingLimits,
     chunkBytes: CHUNK_BYTES,
     intervalMs: INTERVAL_MS,
     maxWaitMs: MAX_WAIT_MS,
     ...options,
     bodies: new Set(),
+    holders: new Set(),
+    used: createUsage(limits),
+    waiting: createUsage(waitingLimits),
     free: [],
     memory: null,
     timer: null,
@@ -112,19 +125,30 @@ const addBody = (pool: Pool, owner: BodyOwner, maxBytes: number): Body => {
 
 const release = (pool: Pool, body: Body): void => {
   if (!pool.bodies.delete(body)) return;
-  pool.free.push(...body.chunks.splice(0));
+  endWait(pool, body)?.reject(retryLater());
+  const freed = body.chunks.splice(0);
+  pool.holders.delete(body);
+  pool.used.add(body.owner, -freed.length);
+  pool.free.push(...freed);
   if (pool.bodies.size === 0 && pool.timer) {
     clearInterval(pool.timer);
     pool.timer = null;
   }
-  grantWaiting(pool);
+  if (freed.length > 0) grantWaiting(pool);
+};
+
+/** Returns the promise of the chunk that a body waited for; null if it did not wait. */
+const endWait = (pool: Pool, body: Body): Body['awaited'] => {
+  const { awaited } = body;
+  if (awaited) pool.waiting.add(body.owner, -1);
+  body.awaited = null;
+  return awaited;
 };
 
 /** Ends the reception of a body. Its memory is free at once. */
 const giveUp = (pool: Pool, body: Body, refusal: Refusal): void => {
   body.failure.reject(refusal);
-  body.awaited?.reject(refusal);
-  body.awaited = null;
+  endWait(pool, body)?.reject(refusal);
   release(pool, body);
 };
 
@@ -137,21 +161,24 @@ const takeChunk = (pool: Pool, body: Body): Uint8Array => {
   }
   const chunk = pool.free.pop()!;
   body.chunks.push(chunk);
+  pool.holders.add(body);
+  pool.used.add(body.owner, 1);
   return chunk;
 };
 
 /** Gives memory to the bodies that wait, in the order of their requests. */
 const grantWaiting = (pool: Pool): void => {
   for (const body of pool.bodies) {
-    if (!body.awaited || !canTakeChunk(pool.limits, pool.bodies, body)) continue;
-    body.awaited.resolve(takeChunk(pool, body));
-    body.awaited = null;
+    if (!body.awaited || !canTakeChunk(pool.limits, pool.used, pool.holders, body)) continue;
+    endWait(pool, body)?.resolve(takeChunk(pool, body));
   }
 };
 
 const nextChunk = async (pool: Pool, body: Body): Promise<Uint8Array> => {
   if (!pool.bodies.has(body)) return body.failure.promise;
-  if (canTakeChunk(pool.limits, pool.bodies, body)) return takeChunk(pool, body);
+  if (canTakeChunk(pool.limits, pool.used, pool.holders, body)) return takeChunk(pool, body);
+  if (pool.waiting.free(body.owner) < 1) throw retryLater();
+  pool.waiting.add(body.owner, 1);
   body.awaited = Promise.withResolvers();
   body.isMeasurable = false;
   const timer = setTimeout(() => giveUp(pool, body, retryLater()), pool.maxWaitMs);
@@ -190,14 +217,13 @@ const distance = (a: BodyOwner, b: BodyOwner): number => {
  */
 const makeRoom = (pool: Pool, body: Body, slow: readonly Body[]): void => {
   const { owner } = body;
-  const usedBy = (tenant: string): number =>
-    [...pool.bodies].reduce((sum, other) => sum + (other.owner.tenant === tenant ? other.chunks.length : 0), 0);
-  const own = usedBy(owner.tenant);
+  const own = pool.used.ofTenant(owner.tenant);
   const candidates = slow
-    .filter((other) => pool.bodies.has(other) && other.chunks.length > 0)
-    .filter((other) => distance(owner, other.owner) < 2 || usedBy(other.owner.tenant) > own)
+    .filter((other) => pool.holders.has(other))
+    .filter((other) => distance(owner, other.owner) < 2 || pool.used.ofTenant(other.owner.tenant) > own)
     .sort((a, b) => distance(owner, a.owner) - distance(owner, b.owner));
-  if (!canTakeChunk(pool.limits, new Set(pool.bodies).difference(new Set(candidates)), body)) return;
+  const others = pool.holders.difference(new Set(candidates));
+  if (!canTakeChunk(pool.limits, usageOf(pool.limits, others), others, body)) return;
   for (const other of candidates) {
     if (!body.awaited) return;
     giveUp(pool, other, retryLater());

@@ -1,41 +1,67 @@
 import type { BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
 
-/** The most chunks that all bodies, those of one tenant, and those of one integration may use at the same time. */
-export type MemoryLimits = { readonly total: number; readonly tenant: number; readonly integration: number };
+/** The limits of what all bodies, those of one tenant, and those of one integration may use at the same time. */
+export type Limits = { readonly total: number; readonly tenant: number; readonly integration: number };
+
+/** Counts what bodies use: in total, per tenant and per integration. A count that is zero takes no memory. */
+export type Usage = {
+  /** Adds `count`, which may be negative, to the counts of a body. */
+  readonly add: (owner: BodyOwner, count: number) => void;
+  readonly ofTenant: (tenant: string) => number;
+  /** How much more the body's owner may use within all limits. Negative if it uses too much. */
+  readonly free: (owner: BodyOwner) => number;
+};
 
 /** A body that uses memory: the chunks that it has, and the most that it can need. */
-type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
+export type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
 
-type Limited = { readonly held: number; readonly missing: number; readonly keys: readonly string[] };
+const addTo = (counts: Map<string, number>, key: string, count: number): void => {
+  const sum = (counts.get(key) ?? 0) + count;
+  if (sum === 0) counts.delete(key);
+  if (sum !== 0) counts.set(key, sum);
+};
 
-/** The names of the limits that apply to a body. */
-const keysOf = ({ tenant, integration }: BodyOwner): readonly string[] => ['total', `tenant ${tenant}`, `integration ${integration}`];
+export const createUsage = (limits: Limits): Usage => {
+  let total = 0;
+  const tenants = new Map<string, number>();
+  const integrations = new Map<string, number>();
+  return {
+    add: ({ tenant, integration }, count) => {
+      total += count;
+      addTo(tenants, tenant, count);
+      addTo(integrations, integration, count);
+    },
+    ofTenant: (tenant) => tenants.get(tenant) ?? 0,
+    free: ({ tenant, integration }) =>
+      Math.min(limits.total - total, limits.tenant - (tenants.get(tenant) ?? 0), limits.integration - (integrations.get(integration) ?? 0)),
+  };
+};
+
+/** Returns the usage of the chunks that these bodies hold. */
+export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
+  const usage = createUsage(limits);
+  for (const { owner, chunks } of holders) usage.add(owner, chunks.length);
+  return usage;
+};
 
 /**
- * Whether a body may take one more chunk. It may not if the bodies could then block each other, because each waits for
- * memory that the others hold. This is the banker's algorithm: there must be an order in which every body can get all
- * the chunks that it still needs and then release them.
+ * Whether a body may take one more chunk. `holders` are the bodies that hold chunks, and `usage` counts those chunks. A
+ * body may not if the bodies could then block each other, because each waits for memory that the others hold. This is
+ * the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs and then
+ * release them.
  */
-export const canTakeChunk = (limits: MemoryLimits, bodies: Iterable<Holder>, body: Holder): boolean => {
-  const free = new Map<string, number>();
-  const limitOf = (key: string): number => limits[key.split(' ')[0] as keyof MemoryLimits];
-  const freeIn = (key: string): number => free.get(key) ?? limitOf(key);
-  let unfinished: Limited[] = [];
-  for (const each of bodies) {
-    const held = each.chunks.length + (each === body ? 1 : 0);
-    if (held === 0) continue;
-    const keys = keysOf(each.owner);
-    for (const key of keys) free.set(key, freeIn(key) - held);
-    unfinished.push({ held, missing: Math.max(0, each.maxChunks - held), keys });
-  }
-  if ([...free.values()].some((chunks) => chunks < 0)) return false;
+export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
+  if (usage.free(body.owner) < 1) return false;
+  const left = usageOf(limits, holders);
+  left.add(body.owner, 1);
+  const heldBy = (each: Holder): number => each.chunks.length + (each === body ? 1 : 0);
+  const canFinish = (each: Holder): boolean => each.maxChunks - heldBy(each) <= left.free(each.owner);
+  let unfinished = holders.has(body) ? [...holders] : [...holders, body];
   for (;;) {
-    const { finishing = [], blocked = [] } = Object.groupBy(unfinished, ({ missing, keys }) =>
-      keys.every((key) => missing <= freeIn(key)) ? 'finishing' : 'blocked',
-    );
+    const { finishing = [], blocked = [] } = Object.groupBy(unfinished, (each) => (canFinish(each) ? 'finishing' : 'blocked'));
     if (blocked.length === 0) return true;
     if (finishing.length === 0) return false;
-    for (const { held, keys } of finishing) for (const key of keys) free.set(key, freeIn(key) + held);
+    for (const each of finishing) left.add(each.owner, -heldBy(each));
     unfinished = blocked;
   }
 };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readLargeBody } from '../../api/webhooks/large-body.ts';
 import { type BodyMemoryOptions, createBodyMemory } from '../../infra/webhooks/body-memory.ts';
 
 const A = { tenant: 'a', integration: 'a1' };
@@ -79,6 +80,79 @@ test('a body that gets no memory in time is refused as unavailable, with a Retry
     .catch((refusal) => refusal);
   assert.is(error.code, 'unavailable');
   assert.ok(error.extra.retryAfter >= 5);
+});
+
+test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait for memory; one more is refused at once', async () => {
+  const open = create({ limits: { total: 1, tenant: 1, integration: 1 } });
+  const holder = open(A, 1);
+  await holder.nextChunk();
+  const owners = [A, A_OTHER, B, { tenant: 'b', integration: 'b2' }];
+  const refused: string[] = [];
+  const waiting = owners.flatMap((owner) => Array.from({ length: 16 }, () => open(owner, 1)));
+  const chunks = waiting.map((body) => body.nextChunk());
+  for (const chunk of chunks) chunk.catch(() => {});
+  for (const owner of [A, { tenant: 'a', integration: 'a3' }, { tenant: 'c', integration: 'c1' }])
+    refused.push(await stateOf(open(owner, 1).nextChunk()));
+  assert.equal(refused, ['unavailable', 'unavailable', 'unavailable']);
+  assert.is(await stateOf(chunks.at(-1)!), 'waiting');
+  holder.release();
+  assert.is(await stateOf(chunks[0]!), 'granted');
+  assert.is(await stateOf(open(A, 1).nextChunk()), 'waiting');
+});
+
+test('800 bodies that give up waiting do not examine each other: the owners of bodies are read only a few times per body', async () => {
+  let reads = 0;
+  const counted = (n: number) => ({
+    get tenant() {
+      reads++;
+      return `t${n % 5}`;
+    },
+    integration: `i${n % 10}`,
+  });
+  const many = { total: 1_000, tenant: 1_000, integration: 1_000 };
+  const open = create({ limits: { total: 50, tenant: 50, integration: 50 }, waitingLimits: many, maxWaitMs: 50 });
+  for (let n = 0; n < 50; n++) await open(counted(n), 1).nextChunk();
+  reads = 0;
+  const outcomes = await Promise.all(Array.from({ length: 800 }, (_, n) => codeOf(open(counted(n), 30).nextChunk())));
+  assert.equal(new Set(outcomes), new Set(['unavailable']));
+  assert.ok(reads <= 10 * 800, `${reads} reads`);
+});
+
+/** Returns memory for a large body, and how many listeners its promise `failed` got. */
+const withCountedListeners = (memory: ReturnType<ReturnType<typeof create>>) => {
+  let listeners = 0;
+  const listen = memory.failed.then.bind(memory.failed);
+  Object.defineProperty(memory.failed, 'then', {
+    value: (...handlers: Parameters<typeof listen>) => {
+      listeners++;
+      return listen(...handlers);
+    },
+  });
+  return { memory, listeners: () => listeners };
+};
+
+const requestWith = (body: ReadableStream): Request =>
+  new Request('http://annals.test', { method: 'POST', body, duplex: 'half' } as RequestInit);
+
+test('reading a large body adds one listener to the promise of its memory, however many pieces arrive', async () => {
+  const { memory, listeners } = withCountedListeners(createBodyMemory()(A, 1_000_000));
+  const pieces = ReadableStream.from(Array.from({ length: 2_000 }, () => new Uint8Array(1)));
+  const body = await readLargeBody(requestWith(pieces), 1_000_000, async () => memory);
+  assert.equal([body.length, listeners()], [2_000, 1]);
+});
+
+test('a body that is given up while no bytes arrive fails with the reason, and its stream is cancelled', async () => {
+  let isCancelled = false;
+  const stalled = new ReadableStream({
+    cancel: () => {
+      isCancelled = true;
+    },
+  });
+  const memory = createBodyMemory({ intervalMs: 50 })(A, 1_000_000);
+  const keepAlive = setInterval(() => {}, 50);
+  assert.is(await codeOf(readLargeBody(requestWith(stalled), 1_000_000, async () => memory)), 'too_slow');
+  clearInterval(keepAlive);
+  assert.ok(isCancelled);
 });
 
 /** Lets `bytes` arrive for a body in every measuring interval. */
