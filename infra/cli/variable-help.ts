@@ -6,7 +6,17 @@ const README = join(import.meta.dirname, '../../README.md');
 const NAME_WIDTH = 20;
 const ROW = /^\|((?: *`[A-Z][A-Z0-9_]*` *,?)+)\|([^|]*)\|([^|]*)\|$/gm;
 
-const OF_BOTH = ['ANNALS_DATA', 'PORT', 'HOST', 'PUBLIC_URL', 'EVENTSTORE_URL', 'DATABASE_URL', 'NATS_URL', 'NATS_ACCOUNT_SEED'] as const;
+const OF_BOTH = [
+  'ANNALS_DATA',
+  'PORT',
+  'HOST',
+  'PUBLIC_URL',
+  'EVENTSTORE_URL',
+  'DATABASE_URL',
+  'NATS_URL',
+  'NATS_ACCOUNT_SEED',
+  'NATS_RUNNER_ACCOUNT_SEED',
+] as const;
 const LOGGING_AND_METRICS = ['LOG_LEVEL', 'METRICS_TOKEN', 'TRUSTED_PROXIES'] as const;
 const OF_SERVE = [
   'MASTER_KEY_FILE',
