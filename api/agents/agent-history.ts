@@ -171,7 +171,7 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
   const first = await resolvePosition(ctx, from, 'from');
   if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
   const last = await resolvePosition(ctx, to, 'to');
-  // Two times may stand for the same position.
+  // Two different times can lead to the same log position, if the tenant has no event between them.
   if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
   return [first, last];
 };

@@ -82,8 +82,8 @@ const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
 };
 
 /**
- * The activities of the class API Activity, each with a pattern for the last word of the actions that it stands for,
- * such as `agent.created`.
+ * The activities of OCSF's class API Activity. An action, such as `agent.created`, belongs to the activity whose pattern
+ * matches its last word.
  */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [1, 'Create', /[._](?:accepted|added|allowed|assigned|connected|created|granted|issued|opened|registered)$/],
@@ -107,8 +107,9 @@ const apiActivity = ({ action, resource_type, resource_id, resource_name }: Entr
 const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
 
 /**
- * The severities of OCSF, each with a pattern for its actions. High: somebody gets access to everything. Medium: an
- * attempt or a measure that a person should look at. Low: a change of who has access, or a loss. All else only informs.
+ * OCSF's severities, each with a pattern for its actions. High (4): a user gets access to everything. Medium (3): an
+ * attempt or a measure that a person should check. Low (2): access changed, or something was lost. All other actions are
+ * informational (1).
  */
 const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [4, /^super_admin\.(?:granted|access_opened)$/],

@@ -6,7 +6,7 @@ import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { membershipsOf } from '../../projections/identity/user.queries.ts';
-import { users } from '../../projections/identity/user.ts';
+import { userIdentity, users } from '../../projections/identity/user.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
@@ -14,12 +14,7 @@ const MeRead = z
   .object({
     user: z
       .object({
-        id: idOf('user'),
-        email: z.string().meta({ examples: ['ada@example.com'] }),
-        name: z
-          .string()
-          .nullable()
-          .meta({ examples: ['Ada Lovelace'] }),
+        ...userIdentity,
         is_super_admin: z.boolean().meta({ description: 'Whether the credential may operate the platform' }),
       })
       .nullable()

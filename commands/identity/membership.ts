@@ -6,7 +6,7 @@ export type IsMember = (user_id: string) => Promise<boolean>;
 
 export type MembershipDeps = {
   readonly cache: Pick<AggregateReader, 'load'>;
-  /** Returns, page by page, the tenants of which the user is a member according to the read model. */
+  /** Returns the user's memberships in the read model, in pages. */
   readonly membershipPages: (user_id: string) => AsyncIterable<readonly { readonly tenant_id: string }[]>;
   /**
    * Waits until the read model contains all events that are in the log at the time of the call.

@@ -66,7 +66,7 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-/** The length of a secret that the platform creates. So many base62 characters can hold 32 random bytes. */
+/** The length of a secret that the platform creates: 43 base62 characters have as many possible values as 32 random bytes. */
 const SECRET_LENGTH = 43;
 
 const secretLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });

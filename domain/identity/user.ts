@@ -61,7 +61,7 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
   }
 };
 
-/** Returns the user as the caller of a request. The caller may access every tenant of which the user is a member. */
+/** Returns the principal of a request by this user. It may access every tenant in which the user is a member. */
 export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: 'user' } => ({
   kind: 'user',
   user_id: id,

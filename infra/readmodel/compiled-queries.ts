@@ -1,7 +1,7 @@
 import { type Compilable, DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { escapeText } from '../../projections/column-values.ts';
 import type { CursorKey } from '../../projections/cursor.ts';
-import { bodyOf, type PageRow, page } from '../../projections/page.ts';
+import { bodyOf, page } from '../../projections/page.ts';
 import type { ListQuery, Query, QueryArgs } from '../../projections/query.ts';
 import type { PageWindow } from '../../projections/read-model.ts';
 import { arrayText, preparedStatement } from '../postgres/pool.ts';
@@ -140,6 +140,6 @@ export const compileQueries = () => {
         after,
       );
     },
-    bodyOf: (row: PageRow, limit: number): string => bodyOf(row, limit),
+    bodyOf,
   };
 };

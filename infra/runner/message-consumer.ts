@@ -66,7 +66,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         }
       }
     },
-    /** Tells the server that a message is still being processed. Otherwise, the server would deliver it again. */
+    /** Tells the server that a message is still being processed, so that the server does not deliver it again. */
     reportProgress: (message: Msg): void =>
       void connection
         .get()

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { createBackoff } from '../backoff.ts';
 
-/** The message with which the process `work` tells its supervisor whether JetStream has stopped a stream. */
+/** A message from the process `work` to its supervisor: whether JetStream has stopped a stream. */
 export type StreamReport = { readonly kind: 'stream'; readonly isStopped: boolean };
 
 /** With less free space than this, a restarted server would stop at once again. */

@@ -32,7 +32,7 @@ export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, k
 /** The id of the subject that stands for the membership of a user in a tenant. */
 export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
 
-/** Stands for the value of a secret, old or new. */
+/** The text that an audit entry shows in place of a secret, for both the old and the new value. */
 const SECRET = '***';
 const MAX_VALUE_LENGTH = 500;
 

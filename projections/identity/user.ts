@@ -6,13 +6,18 @@ import type { TenantEvent } from '../../domain/tenants/tenant.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
-const fields = {
+/** The fields that identify a user to people. */
+export const userIdentity = {
   id: idOf('user'),
   email: z.string().meta({ examples: ['ada@example.com'] }),
   name: z
     .string()
     .nullable()
     .meta({ examples: ['Ada Lovelace'] }),
+};
+
+const fields = {
+  ...userIdentity,
   is_super_admin: z.boolean().meta({ description: 'Whether the user operates the platform' }),
   is_suspended: z.boolean().meta({ description: 'Whether the user and their keys are refused' }),
   created_at: Timestamp,

@@ -29,7 +29,7 @@ export type Variant = {
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
 /** Types of resources that belong to one agent. For these, a probe also sends the id of a resource of another agent. */
 const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential'];
-/** Types of which the dataset has a resource that only some callers may see, such as an admin-only agent. */
+/** For each of these types, the dataset has a resource that only some callers may see, such as an admin-only agent. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model'];
 /**
  * For some types, another type that is as similar as possible. A probe sends an id of that type as an id of the wrong
