@@ -22,7 +22,7 @@ const wordsOf = (line: string): string[] =>
     (quoted ?? plain!).replace(/\\(.)/g, '$1').replaceAll('$$', '$').replaceAll('%%', '%'),
   );
 
-test('annals unit prints a systemd unit that starts this checkout with the Node that runs the command', () => {
+test('annals unit prints a systemd unit that starts this checkout with the same Node binary that runs annals unit', () => {
   for (const service of ['start', 'serve', 'work']) {
     const text = unit(root, '--service', service);
     equal(wordsOf(settingIn(text, 'ExecStart')!), [process.execPath, join(root, 'infra/main.ts'), service]);

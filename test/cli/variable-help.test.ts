@@ -14,7 +14,7 @@ test('annals start reads every environment variable that has an effect, except t
 });
 
 for (const service of SERVICES)
-  test(`annals ${service} --help lists exactly the environment variables that the command reads, each with a description`, async () => {
+  test(`annals ${service} --help lists exactly the environment variables that annals ${service} reads, each with a description`, async () => {
     const running = startProgram(process.execPath, ['infra/main.ts', service, '--help']);
     is(await running.ended, 0);
     const [, text = ''] = running.output().split('ENVIRONMENT VARIABLES\n\n');

@@ -106,7 +106,7 @@ const usages: [string[], RegExp][] = [
   [['runner', '--agent', 'reviewer', '--exec', '--concurrency=2'], /annals: --exec needs a value/],
 ];
 
-test('on wrong arguments, the CLI shows how the command is used and exits with code 2', async () => {
+test('given wrong arguments, the command `annals` prints its usage and exits with code 2', async () => {
   for (const [words, message] of usages) {
     const running = command(words);
     is(await running.ended, 2, words.join(' '));

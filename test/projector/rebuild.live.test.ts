@@ -86,7 +86,7 @@ test('a rebuild finds and repairs changed and deleted rows; meanwhile, no read f
   await close();
 });
 
-test('rebuild-if-equal keeps the old rows if the new ones differ; an aborted rebuild leaves no schema and no checkpoint', async () => {
+test('a rebuild requested with rebuild-if-equal keeps the old rows if the new ones differ; an aborted rebuild leaves no schema and no checkpoint', async () => {
   const log = memoryLog();
   const { reads, databaseUrl, close } = await startProjectionPlatform(log, await freshDatabase(), [ideas]);
   await appendEvents(log, recordedEvents(notedEvents(5)));

@@ -11,7 +11,7 @@ import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
 const MIB = 1024 * 1024;
 
-test('a log above 10 MiB is copied to a second file and truncated while its process continues to write to it', () => {
+test('the log file of a child process above 10 MiB is copied to a second file and truncated while the process continues to write', () => {
   const file = join(createTempDirectory().dir, 'process.log');
   const writing = openSync(file, 'a');
   const write = (text: string, times: number) => writeSync(writing, text.repeat(times));
@@ -85,7 +85,7 @@ test('a process that the supervisor restarts is reported with the reason', async
   await supervised.stop();
 });
 
-test('nats-server is restarted if its stream stays stopped although there is space, and more and more rarely', () => {
+test('while a NATS stream stays stopped although the disk has space, nats-server is restarted with growing delays', () => {
   const restarts: number[] = [];
   let [seconds, free] = [0, 0];
   const report = createStreamRecovery({

@@ -122,7 +122,7 @@ test('only an OWNER can invite an OWNER, and an invitation is refused while its 
   await p.close();
 });
 
-test('an invitation that an OWNER issued with an API key of the role ADMIN ends when the member becomes OWNER', async () => {
+test('an invitation issued with an API key limited to the role ADMIN stops working when the invited member becomes OWNER', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, invite } = await tenantWithAda(p);
   const limited = bodyOf<{ key: string }>(
