@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Recorded } from '../../domain/event.ts';
 import { compileProjection } from '../../projections/engine/compiled-projection.ts';
 import { openMemoryStore } from '../../projections/engine/memory-store.ts';
+import { insert, patch } from '../../projections/projection.ts';
 import type { Table } from '../../projections/table.ts';
 import { tenantCounter } from '../../projections/tenant-counter.ts';
 import { scenario } from '../fixtures/projection-scenario.ts';
@@ -96,6 +97,47 @@ test('the reason of a parked event names the fault: an unknown field, a wrong ty
 
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
+
+test('ifEqual keeps the fields of a row with other values, but its items are added; an item replaces the one of the same event', () => {
+  const table = {
+    name: 'ideas',
+    key: ['id'],
+    columns: { id: 'text', title: 'text', notes: 'jsonb' },
+    docs: {},
+  } as const satisfies Table;
+  const store = openMemoryStore([
+    {
+      name: 'noted',
+      version: 1,
+      categories: ['idea'],
+      tables: [table],
+      on: {
+        IdeaNoted: ({ id, data }: Recorded) => insert('ideas', { id, title: (data as { title: string }).title, notes: [] }),
+        IdeaRenamed: ({ id, data }: Recorded) => {
+          const { from, title, event_id, note } = data as Record<'from' | 'title' | 'event_id' | 'note', string>;
+          return patch('ideas', { id }, { title }, { ifEqual: { title: from }, items: { notes: [{ event_id, note }] } });
+        },
+      },
+    },
+  ]);
+  store.feed(
+    eventsOf(
+      ['a', 'IdeaNoted', { title: 'one' }],
+      ['a', 'IdeaRenamed', { from: 'one', title: 'two', event_id: 'e1', note: 'applied' }],
+      ['a', 'IdeaRenamed', { from: 'one', title: 'three', event_id: 'e2', note: 'too late' }],
+      ['a', 'IdeaRenamed', { from: 'two', title: 'four', event_id: 'e1', note: 'applied again' }],
+      ['a', 'IdeaRenamed', { from: 'one', title: 'five', event_id: 'e3', note: 'too late' }],
+    ),
+  );
+  assert.equal(store.unapplied('noted'), []);
+  const { title, notes } = store.rows('noted', 'ideas').get('a')!.row;
+  assert.is(title, 'four');
+  assert.equal(notes, [
+    { event_id: 'e2', note: 'too late' },
+    { event_id: 'e1', note: 'applied again' },
+    { event_id: 'e3', note: 'too late' },
+  ]);
+});
 
 test('characters that Postgres refuses are escaped, a field __proto__ changes no prototype, and a too long row key or unknown version parks the event', () => {
   const unusualText = JSON.parse('{"title":"a\\u0000b\\ud800","extra":{"__proto__":{"x":1},"k\\u0000":"\\udc00"}}') as Record<
