@@ -57,6 +57,23 @@ test('annals keys creates, lists and revokes an API key of a super-admin without
     equal(own, ['ApiKeyCreated', 'ApiKeyRevoked']);
   }));
 
+test('annals keys works without the data directory of the platform if EVENTSTORE_URL, DATABASE_URL and MASTER_KEY_FILE are set', () =>
+  withPlatform(async (platform) => {
+    const { EVENTSTORE_URL, DATABASE_URL } = platform.serviceVariables();
+    const env = {
+      ANNALS_DATA: join(platform.dir, 'another'),
+      MASTER_KEY_FILE: join(platform.data, 'master.key'),
+      EVENTSTORE_URL,
+      DATABASE_URL,
+    };
+    const created = await annals(['keys', 'create', '--super-admin'], env);
+    is(created.code, 0, created.output);
+    is(await statusFor(platform, keyIn(created)), 200);
+    match((await annals(['keys', 'list'], env)).output, new RegExp(`^${idIn(created)}  `, 'm'));
+    is((await annals(['keys', 'revoke', idIn(created)], env)).code, 0);
+    await eventually('the revoked key is refused', async () => (await statusFor(platform, keyIn(created))) === 401);
+  }));
+
 test('annals keys new prints an API key that the first start uses as ANNALS_ADMIN_KEY; a later start with a different key reports that it does not work', () =>
   withTempDirectory(async (dir) => {
     const [first, second] = [await annals(['keys', 'new']), await annals(['keys', 'new'])].map(({ output }) => output.trim()) as [
