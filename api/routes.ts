@@ -1,12 +1,13 @@
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
-import { historyOperations } from './agents/agent-history.ts';
+import { agentHistoryOperations } from './agents/agent-history.ts';
 import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { modelOperations } from './agents/model.ts';
+import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
 import { planOperations } from './billing/plan.ts';
 import type { Operations } from './http/operation.ts';
@@ -20,6 +21,7 @@ import { slackConfigOperations } from './slack/slack-config.ts';
 import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
+import { tenantHistoryOperations } from './tenants/tenant-history.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
@@ -32,14 +34,14 @@ export type OperationPorts = {
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
-  Agents: { ...agentOperations, ...agentSettingsOperations, ...agentModelOperations, ...historyOperations },
+  Agents: { ...agentOperations, ...agentSettingsOperations, ...agentModelOperations, ...agentHistoryOperations },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
   'Chat settings': slackConfigOperations,
-  'Language models': modelOperations,
+  'Language models': { ...modelOperations, ...modelHistoryOperations },
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(createBrokerUser),
-  Tenants: { ...tenantOperations, ...memberOperations, ...invitationOperations, ...planOperations },
+  Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: projectionAdminOperations(projectionAdmin),

@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely';
-import { type Position, parseToken, sortKey } from '../../domain/event.ts';
+import { PLATFORM, type Position, parseToken, sortKey } from '../../domain/event.ts';
 import type { Database, RowOf } from '../database.ts';
 import { defineList, defineQuery, prefixPattern } from '../query.ts';
 import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, tenantCount } from '../read-model.ts';
@@ -76,14 +76,25 @@ const newestEntry = defineQuery((db, { tenant_id, until, time }: { tenant_id: st
     .limit(({ lit }) => lit(1)),
 );
 
+const newestPlatformEntry = defineQuery((db, { time }: { time: string }) =>
+  db
+    .selectFrom('audit.platform_audit_logs as entry')
+    .select('entry.doc')
+    .where('entry.created_at', '<=', time)
+    .orderBy('entry.created_at', 'desc')
+    .orderBy('entry.place', 'desc')
+    .limit(({ lit }) => lit(1)),
+);
+
 type Entry = { readonly position: string; readonly created_at: string };
 
 /**
- * Returns the log position of the tenant's last event at or before a time, as a consistency token; null if there is no
- * such event.
+ * Returns the log position of the last event of a tenant, or of the platform, at or before a time, as a consistency
+ * token; null if there is no such event.
  */
 export const positionAt = async (reads: Reads, tenant_id: string, time: string): Promise<string | null> => {
-  const [last] = await reads.rows(newestEntry, { tenant_id, time });
+  const [last] =
+    tenant_id === PLATFORM ? await reads.rows(newestPlatformEntry, { time }) : await reads.rows(newestEntry, { tenant_id, time });
   return last ? (JSON.parse(last.doc) as Entry).position : null;
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ModelEvent } from '../../domain/agents/model.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -112,8 +113,8 @@ export const platformTable = {
 } as const satisfies Table;
 
 /**
- * The events by which the platform changes a tenant. They appear in the audit log of the tenant and in that of the
- * platform.
+ * The events by which the platform changes a tenant, or what a tenant may use. They appear in the audit log of the tenant
+ * and in that of the platform.
  */
 const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantCreated',
@@ -123,7 +124,9 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantResumed',
   'TenantClosed',
   'SuperAdminAccessOpened',
-] as const satisfies TenantEvent['type'][];
+  'ModelOpenedToTenant',
+  'ModelClosedToTenant',
+] as const satisfies (TenantEvent | ModelEvent)['type'][];
 
 const isOfPlatform = ({ meta, type }: Recorded): boolean =>
   meta.tenant === PLATFORM || (PLATFORM_ACTIONS_ON_TENANTS as readonly string[]).includes(type);
@@ -146,7 +149,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 7,
+  version: 8,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

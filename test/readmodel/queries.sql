@@ -1413,7 +1413,7 @@ from
       1
   ) found;
 
--- positionAt: call
+-- positionAt: of a tenant
 select
   "entry"."doc"
 from
@@ -1421,6 +1421,19 @@ from
 where
   "entry"."tenant_id" = $1
   and "entry"."created_at" <= $2
+order by
+  "entry"."created_at" desc,
+  "entry"."place" desc
+limit
+  1;
+
+-- positionAt: of the platform
+select
+  "entry"."doc"
+from
+  "audit"."platform_audit_logs" as "entry"
+where
+  "entry"."created_at" <= $1
 order by
   "entry"."created_at" desc,
   "entry"."place" desc

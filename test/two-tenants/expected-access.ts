@@ -80,6 +80,8 @@ const LABELS: Record<string, readonly string[]> = {
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
 PATCH  /tenant/{tenant_id}                                              tenant:settings:write
+GET    /tenant/{tenant_id}/history                                      tenant:read
+GET    /tenant/{tenant_id}/diff                                         tenant:read
 POST   /tenant/{tenant_id}/close                                        tenant:close
 POST   /tenant/{tenant_id}/reopen                                       tenant:close
 GET    /tenant/{tenant_id}/members                                      tenant:read

@@ -1,0 +1,15 @@
+import * as Model from '../../domain/agents/model.ts';
+import { ModelRead } from '../../projections/agents/model.ts';
+import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
+
+/** What the history of a model shows. `open_to` has the time since when the model is opened to each tenant. */
+export const modelHistory: HistorySubject<Model.Model, Model.ModelEvent> = {
+  aggregate: Model,
+  path: '/admin/models/:model_id',
+  permit: 'platform',
+  noun: 'model',
+  fieldsOf: (model) => ModelRead.parse(model),
+  entryMaps: { open_to: { of: ({ open_to }) => open_to, show: (since) => since } },
+};
+
+export const modelHistoryOperations = historyOperationsOf('Model', modelHistory);

@@ -1,0 +1,227 @@
+import type { Permit } from '../../domain/access/permission.ts';
+import type { Aggregate } from '../../domain/aggregate.ts';
+import { comparePositions, type DomainEvent, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
+import { Instant } from '../../domain/fields.ts';
+import type { ById, Transient } from '../../domain/immutable-record.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
+import { takeUpToPageSize } from '../../projections/read-model.ts';
+import { AS_OF_PROJECTION, resolvePosition } from './as-of.ts';
+import { type Change, DiffQuery, HistoryEntries, type HistoryEntry, ResourceDiff } from './history-schemas.ts';
+import { pathParameters } from './json-schema.ts';
+import { type Ctx, type Operations, operation } from './operation.ts';
+import { listQuery, type PageWindow } from './paging.ts';
+import { scopedCache } from './scoped-cache.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Entries of a resource that are compared one by one, such as the members of a tenant. `show` returns what a history
+ * shows of an entry. For a secret it returns a fixed text, so that the history shows only that it changed.
+ */
+export type EntryMap<S> = { readonly of: (state: S) => ById<unknown>; readonly show: (entry: never) => unknown };
+
+/** What a history shows in place of a secret, as the old and as the new value. */
+export const HIDDEN = '***';
+
+/** A kind of resource whose history can be read. */
+export type HistorySubject<S, E extends DomainEvent> = {
+  readonly aggregate: Aggregate<S, E>;
+  /** The path of the resource. Its last parameter is the id. */
+  readonly path: string;
+  /** The permission to read the resource. */
+  readonly permit: Permit;
+  /** What the resource is called in texts, such as `agent`. */
+  readonly noun: string;
+  /** Returns the fields that a history shows. It is never called with the state before the first event. */
+  readonly fieldsOf: (state: S) => Fields;
+  /** Further data of the resource, by the name with which the pointers of their changes start. */
+  readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
+  /** Checks that the caller may read this resource, if `permit` does not suffice for that. @throws Refusal not_found */
+  readonly assertReadable?: (ctx: Ctx, state: S) => Promise<void> | void;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: for subjects of every kind
+export type AnySubject = HistorySubject<any, any>;
+type State = unknown;
+type Step = { readonly event: Recorded; readonly before: State; readonly after: State };
+
+const isEqual = (one: unknown, other: unknown): boolean => one === other || JSON.stringify(one) === JSON.stringify(other);
+
+const changesOfFields = (from: Fields, to: Fields): Change[] =>
+  Object.keys({ ...from, ...to })
+    .filter((name) => !isEqual(from[name], to[name]))
+    .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
+
+/** Returns the changes between two maps. Secrets are compared by their stored values, but not shown. */
+const changesOfEntries = (name: string, show: (entry: never) => unknown, from: ById<unknown>, to: ById<unknown>): Change[] => {
+  if (from === to) return [];
+  const shown = (entry: unknown): unknown => (entry === undefined ? null : show(entry as never));
+  return Object.keys({ ...from, ...to }).flatMap((key) => {
+    if (isEqual(from[key], to[key])) return [];
+    const [before, after] = [shown(from[key]), shown(to[key])];
+    return isEqual(before, after) && after !== HIDDEN ? [] : [{ pointer: `/${name}/${key}`, from: before, to: after }];
+  });
+};
+
+/** Returns the differences between two states of a resource, as its history shows them. */
+export const changesBetween = ({ aggregate, fieldsOf, entryMaps = {} }: AnySubject, from: State, to: State): Change[] => {
+  const fields = (state: State): Fields => (state === aggregate.initial ? {} : fieldsOf(state));
+  const entries = ({ of }: EntryMap<never>, state: State): ById<unknown> => (state === aggregate.initial ? {} : of(state as never));
+  return [
+    ...changesOfFields(fields(from), fields(to)),
+    ...Object.entries(entryMaps).flatMap(([name, map]) => changesOfEntries(name, map.show, entries(map, from), entries(map, to))),
+  ];
+};
+
+const entryOf = (subject: AnySubject, { event, before, after }: Step): HistoryEntry => {
+  const { event_id, type, at, actor, meta, revision } = event;
+  const changes = changesBetween(subject, before, after).filter(({ pointer }) => pointer !== '/updated_at');
+  return { event_id, type, at, actor, cause: meta.$causationId ?? null, position: tokenOf(event.position), revision, changes };
+};
+
+/**
+ * Before each revision that is a multiple of this number, the state of the resource is cached. So another page of the
+ * history can be read without folding all earlier events. Cached states never become outdated, because stored events
+ * never change.
+ */
+const STATE_INTERVAL = 200;
+const MAX_CACHED_STATES = 500;
+
+const cachedStates = scopedCache<State>(MAX_CACHED_STATES);
+
+/**
+ * Returns the state of a resource before the event with this revision. Folds the earlier events, starting from the
+ * nearest cached state.
+ */
+const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, id: string, revision: number): Promise<State> => {
+  const keyOf = (at: number): string => `${aggregate.category}-${ctx.tenant}.${id}@${at}`;
+  let from = revision - (revision % STATE_INTERVAL);
+  while (from > 0 && !cachedStates.get(ctx.reads, keyOf(from))) from -= STATE_INTERVAL;
+  let state = cachedStates.get(ctx.reads, keyOf(from)) ?? aggregate.initial;
+  let transient: Transient = new WeakSet();
+  if (from === revision) return state;
+  for await (const event of ctx.history(aggregate, id, { from, limit: revision - from })) {
+    state = aggregate.evolve(state, event, transient);
+    if ((event.revision + 1) % STATE_INTERVAL !== 0) continue;
+    cachedStates.set(ctx.reads, keyOf(event.revision + 1), state);
+    transient = new WeakSet();
+  }
+  return state;
+};
+
+type EventRange = { readonly end: number; readonly limit: number };
+
+/**
+ * Returns the last `limit` events with a revision below `end`, newest first, each with the state before and after it.
+ */
+const stepsBefore = async (ctx: Ctx, subject: AnySubject, id: string, { end, limit }: EventRange): Promise<Step[]> => {
+  const from = Math.max(0, end - limit);
+  if (from >= end) return [];
+  const steps: Step[] = [];
+  let before = await stateBefore(ctx, subject, id, from);
+  for await (const event of ctx.history(subject.aggregate, id, { from, limit: end - from })) {
+    const after: State = subject.aggregate.evolve(before, event);
+    steps.push({ event, before, after });
+    before = after;
+  }
+  return steps.reverse();
+};
+
+/** Loads the resource. @throws Refusal not_found if it does not exist, or the caller may not read it */
+const loadReadable = async (ctx: Ctx, { aggregate, noun, assertReadable }: AnySubject, id: string) => {
+  const loaded = await ctx.load(aggregate, id);
+  if (!loaded.position) throw new Refusal('not_found', `There is no such ${noun}`);
+  await assertReadable?.(ctx, loaded.state);
+  return { ...loaded, position: loaded.position };
+};
+
+/**
+ * Lists the events of a resource, newest first, each with the fields that it changed. Earlier events are read, too, to
+ * fold the state before the page: fewer than STATE_INTERVAL of them if a state is cached.
+ * @throws Refusal not_found, invalid
+ */
+const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
+  const { revision, position } = await loadReadable(ctx, subject, id);
+  const cursorKey = readCursorKey(cursor, 'bigint');
+  const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), revision + 1);
+  const steps = await stepsBefore(ctx, subject, id, { end, limit });
+  const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(subject, step))));
+  const last = steps[docs.length - 1]?.event;
+  const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
+  return { body: `[${docs}]`, next, total: revision + 1, position };
+};
+
+const stateAt = async (ctx: Ctx, { aggregate }: AnySubject, id: string, until: Position): Promise<State> => {
+  const transient: Transient = new WeakSet();
+  let state: State = aggregate.initial;
+  for await (const event of ctx.history(aggregate, id)) {
+    if (comparePositions(event.position, until) > 0) break;
+    state = aggregate.evolve(state, event, transient);
+  }
+  return state;
+};
+
+/** How far the clock of a client may be ahead of ours, in milliseconds. */
+const MAX_CLOCK_SKEW_MS = 60_000;
+
+const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
+
+/**
+ * The positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event of the
+ * resource, whose position is `latest`.
+ * @throws Refusal invalid if one of them lies in the future, or `from` is after `to`
+ */
+const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
+  for (const [name, text] of Object.entries({ from, to }))
+    if (text !== undefined && timeOf(text) > Date.parse(ctx.at()) + MAX_CLOCK_SKEW_MS)
+      throw invalid(`/query/${name}`, 'must not be a time in the future', 'in_future');
+  const first = await resolvePosition(ctx, from, 'from');
+  if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
+  const last = await resolvePosition(ctx, to, 'to');
+  // Two different times can lead to the same log position, if the tenant has no event between them.
+  if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
+  return [first, last];
+};
+
+const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { from: string; to?: string | undefined }) => {
+  const loaded = await loadReadable(ctx, subject, id);
+  const [first, last] = await positionsBetween(ctx, from, to, loaded.position);
+  const [before, after] = await Promise.all([stateAt(ctx, subject, id, first), stateAt(ctx, subject, id, last)]);
+  const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, before, after) };
+  // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the revision
+  // of the resource stays the same.
+  return { ...loaded, revision: -1, state };
+};
+
+/**
+ * Returns the operations that read the history of a resource: the list of its events, and the differences between two
+ * times or positions. `name` is the name of the resource in operation ids, such as `Agent`.
+ */
+export const historyOperationsOf = <S, E extends DomainEvent>(name: string, subject: HistorySubject<S, E>): Operations => {
+  const { path, permit, noun } = subject;
+  const idIn = (input: object): string => (input as Record<string, string>)[pathParameters(path).at(-1)!]!;
+  return {
+    [`read${name}History`]: operation({
+      method: 'get',
+      path: `${path}/history`,
+      summary: `List the ${noun}'s events`,
+      details: 'Each entry has the fields that the event changed.',
+      permit,
+      query: listQuery({}).omit({ sort: true }),
+      reply: HistoryEntries,
+      run: (ctx, input) => readHistory(ctx, subject, idIn(input), input),
+    }),
+    [`diff${name}`]: operation({
+      method: 'get',
+      path: `${path}/diff`,
+      summary: `Compare the ${noun} at two times or positions`,
+      permit,
+      query: DiffQuery,
+      reply: ResourceDiff,
+      projection: AS_OF_PROJECTION,
+      noETag: true,
+      run: (ctx, input) => diff(ctx, subject, idIn(input), input),
+    }),
+  };
+};

@@ -1,0 +1,28 @@
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { TenantRead } from '../../projections/tenants/tenant.ts';
+import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
+
+const TenantFields = TenantRead.omit({ plan: true });
+
+/**
+ * What the history of a tenant shows: settings, plan, the roles of members, invitations (without the digests of their
+ * tokens), the permissions of agent roles, and the times until which super-admins may read the tenant.
+ */
+export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = {
+  aggregate: Tenant,
+  path: '/tenant/:tenant_id',
+  permit: 'tenant:read',
+  noun: 'tenant',
+  fieldsOf: (tenant) => ({ ...TenantFields.parse(tenant), closes_at: tenant.closes_at }),
+  entryMaps: {
+    members: { of: ({ members }) => members, show: ({ role }: Tenant.Member) => role },
+    invitations: {
+      of: ({ invitations }) => invitations,
+      show: ({ expires_at, key_id }: Tenant.Invitation) => ({ expires_at, accepted: key_id !== null }),
+    },
+    role_permissions: { of: ({ role_permissions }) => role_permissions, show: (labels) => labels },
+    super_admin_access: { of: ({ super_admin_access }) => super_admin_access, show: (until) => until },
+  },
+};
+
+export const tenantHistoryOperations = historyOperationsOf('Tenant', tenantHistory);

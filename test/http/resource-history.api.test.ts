@@ -1,0 +1,159 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
+
+type Change = { pointer: string; from: unknown; to: unknown };
+type Entry = { type: string; changes: Change[]; actor: { id: string }; revision: number };
+
+const p = await createTestPlatform();
+const tokenOf = ({ headers }: Answer): string => headers.get('consistency-token')!;
+const historyOf = async (path: string, key = p.key): Promise<Entry[]> =>
+  (await p.send('GET', `${path}/history?limit=200`, { key })).body as Entry[];
+const diffOf = async (path: string, query: string): Promise<Change[]> => {
+  const answer = await p.send('GET', `${path}/diff?${query}`);
+  assert.is(answer.status, 200, answer.text);
+  return (answer.body as { changes: Change[] }).changes.filter(({ pointer }) => pointer !== '/updated_at');
+};
+const ok = (answer: Answer): Answer => {
+  assert.ok(answer.status < 300, answer.text);
+  return answer;
+};
+
+const start = Date.now();
+/** Sets the clock of the platform to this number of seconds after the start of the tests. */
+const setTime = (seconds: number): void => {
+  p.clock.now = () => start + seconds * 1_000;
+};
+const time = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
+
+test('the history of a model shows its changes and the tenants to which it was opened; a diff accepts times and tokens', async () => {
+  setTime(10);
+  const body = { provider: 'p', slug: 'one', name: 'One', config: { url: 'x' }, available_to_all_tenants: false };
+  const created = ok(await p.send('POST', '/admin/models', { body }));
+  const path = `/admin/models/${(created.body as { id: string }).id}`;
+  setTime(20);
+  const renamed = ok(await p.send('PATCH', path, { body: { name: 'Two', config: { url: 'y' }, status: 'deprecated' } }));
+  setTime(30);
+  ok(await p.send('PUT', `${path}/tenants/${p.tenant_id}`));
+  setTime(40);
+  ok(await p.send('DELETE', `${path}/tenants/${p.tenant_id}`));
+  const history = await historyOf(path);
+  assert.equal(
+    history.map(({ type, changes }) => [type, changes.slice(0, 2)]),
+    [
+      ['ModelClosedToTenant', [{ pointer: `/open_to/${p.tenant_id}`, from: time(30), to: null }]],
+      ['ModelOpenedToTenant', [{ pointer: `/open_to/${p.tenant_id}`, from: null, to: time(30) }]],
+      ['ModelStatusChanged', [{ pointer: '/status', from: 'active', to: 'deprecated' }]],
+      [
+        'ModelUpdated',
+        [
+          { pointer: '/name', from: 'One', to: 'Two' },
+          { pointer: '/config', from: { url: 'x' }, to: { url: 'y' } },
+        ],
+      ],
+      ['ModelRegistered', history.at(-1)!.changes.slice(0, 2)],
+    ],
+  );
+  const expected = ['/name', '/status', '/config'];
+  for (const query of [`from=${tokenOf(created)}&to=${tokenOf(renamed)}`, `from=${time(15)}&to=${time(25)}`]) {
+    const changes = await diffOf(path, query);
+    assert.equal(
+      changes.map(({ pointer }) => pointer),
+      expected,
+      query,
+    );
+  }
+  assert.equal(await diffOf(path, `from=${time(15)}`), await diffOf(path, `from=${tokenOf(created)}`));
+  assert.equal((await diffOf(path, `from=${time(15)}&to=${time(35)}`)).at(-1), {
+    pointer: `/open_to/${p.tenant_id}`,
+    from: null,
+    to: time(30),
+  });
+  setTime(50);
+});
+
+test('the history of a model is only for the platform, and 404 for an unknown model', async () => {
+  const { key } = await addMember(p, 'OWNER', p.tenant_id, 'other.owner@example.com');
+  const [model] = (await p.send('GET', '/admin/models')).body as { id: string }[];
+  for (const part of ['history', 'diff?from=0:0']) {
+    assert.is((await p.send('GET', `/admin/models/${model!.id}/${part}`, { key })).status, 403);
+    assert.is((await p.send('GET', `/admin/models/c${'0'.repeat(24)}/${part}`)).status, 404);
+  }
+});
+
+test('the history of a tenant shows settings, members, role permissions and invitations, but not the digest of an invitation', async () => {
+  const { user_id, key } = await addMember(p, 'MEMBER');
+  const before = ok(await p.send('PATCH', p.tenant, { body: { billing_email: 'one@example.com' } }));
+  ok(await p.send('PATCH', p.tenant, { body: { billing_email: null, allow_superadmin_access: false } }));
+  ok(await p.send('PATCH', `${p.tenant}/members/${user_id}`, { body: { role: 'AUDITOR' } }));
+  ok(await p.send('POST', `${p.tenant}/members/${user_id}/invitation`));
+  ok(await p.send('PUT', `${p.tenant}/agent-role-permissions`, { body: { roles: { VIEWER: ['View'] } } }));
+  const [grid, invited, role, settings] = await historyOf(p.tenant, key);
+  assert.equal(grid!.changes, [{ pointer: '/role_permissions/VIEWER', from: ['View', 'Chat (read-only)'], to: ['View'] }]);
+  assert.equal(
+    invited!.changes.map(({ pointer, from, to }) => [pointer, from, Object.keys(to as object)]),
+    [[`/invitations/${user_id}`, null, ['expires_at', 'accepted']]],
+  );
+  assert.equal(role!.changes, [{ pointer: `/members/${user_id}`, from: 'MEMBER', to: 'AUDITOR' }]);
+  assert.equal(settings!.changes, [
+    { pointer: '/billing_email', from: 'one@example.com', to: null },
+    { pointer: '/allow_superadmin_access', from: true, to: false },
+  ]);
+  const { digest } = p.eventsOf('MemberInvitationIssued').at(-1)!.data as { digest: string };
+  assert.not.match((await p.send('GET', `${p.tenant}/history`)).text, digest);
+  const changes = await diffOf(p.tenant, `from=${tokenOf(before)}`);
+  assert.equal(changes.map(({ pointer }) => pointer).sort(), [
+    '/allow_superadmin_access',
+    '/billing_email',
+    `/invitations/${user_id}`,
+    `/members/${user_id}`,
+    '/role_permissions/VIEWER',
+  ]);
+});
+
+test('a member who leaves and an opened break-glass are changes of the tenant, and pages of the history end with its first event', async () => {
+  const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } })).body as {
+    id: string;
+    owner_key: string;
+  };
+  const path = `/tenant/${other.id}`;
+  const { user_id } = await addMember(p, 'MEMBER', other.id, 'leaves@example.com');
+  ok(await p.send('DELETE', `${path}/members/${user_id}`, { key: other.owner_key }));
+  ok(await p.send('POST', `/admin${path.replace('tenant', 'tenants')}/break-glass`, { body: { reason: 'a test', minutes: 5 } }));
+  const types: string[] = [];
+  for (let next: string | undefined = `${path}/history?limit=2`; next; ) {
+    const answer = ok(await p.send('GET', next, { key: other.owner_key }));
+    const entries = answer.body as Entry[];
+    if (types.length === 0) assert.match(entries[0]!.changes[0]!.pointer, /^\/super_admin_access\/c/);
+    types.push(...entries.map(({ type }) => type));
+    assert.is(answer.headers.get('total-count'), '5');
+    next = /<(.+)>/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  assert.equal(types, ['SuperAdminAccessOpened', 'MemberRemoved', 'MemberAdded', 'MemberAdded', 'TenantCreated']);
+});
+
+test('each entry of the history of a tenant with 2,000 members has only the member that it changed, not the others', async () => {
+  const { id, tenant, key } = await createSecondTenant(p, 'large');
+  const user_id = (index: number): string => `c${String(index).padStart(24, '0')}`;
+  const added = Array.from({ length: 2_000 }, (_, index) => ({
+    type: 'MemberAdded' as const,
+    data: { user_id: user_id(index), role: 'MEMBER' as const },
+  }));
+  await p.systemContext(id).transact(Tenant, id, () => added);
+  const startedAt = performance.now();
+  const history = await historyOf(tenant, key);
+  assert.equal(
+    history.map(({ changes }) => changes),
+    Array.from({ length: 200 }, (_, index) => [{ pointer: `/members/${user_id(1_999 - index)}`, from: null, to: 'MEMBER' }]),
+  );
+  assert.ok(performance.now() - startedAt < 5_000, `${performance.now() - startedAt} ms`);
+});
+
+test('the projections have applied every event, and the platform stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();

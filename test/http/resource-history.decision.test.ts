@@ -1,0 +1,88 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { agentHistory } from '../../api/agents/agent-history.ts';
+import { modelHistory } from '../../api/agents/model-history.ts';
+import { type AnySubject, changesBetween } from '../../api/http/resource-history.ts';
+import { tenantHistory } from '../../api/tenants/tenant-history.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { storedEvents } from '../fixtures/stored-events.ts';
+
+const SUBJECTS: readonly AnySubject[] = [agentHistory, modelHistory, tenantHistory];
+
+/** Events that change nothing that a history shows. */
+const WITHOUT_VISIBLE_CHANGES = ['AgentSlugReleased'];
+
+const isSecret = (name: string): boolean => name === 'digest' || name.startsWith('sealed');
+
+/** The values of the secrets in an event's data, at any depth. */
+const secretsIn = (value: unknown, name = ''): string[] => {
+  if (typeof value === 'string') return isSecret(name) || value.startsWith('v1.') ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => secretsIn(one, isSecret(name) ? name : key));
+};
+
+type Step = { readonly event: Recorded; readonly changes: ReturnType<typeof changesBetween> };
+
+/** The stored events of a kind of resource, each with the changes that the history shows. */
+const stepsOf = (subject: AnySubject): Step[] => {
+  const states = new Map<string, unknown>();
+  return storedEvents
+    .filter(({ category }) => category === subject.aggregate.category)
+    .map((event) => {
+      const before = states.get(event.id) ?? subject.aggregate.initial;
+      const after = subject.aggregate.evolve(before, event);
+      states.set(event.id, after);
+      return { event, changes: changesBetween(subject, before, after).filter(({ pointer }) => pointer !== '/updated_at') };
+    });
+};
+const steps = SUBJECTS.map(stepsOf);
+
+test('the history of every kind of resource shows what each of its events changed', () => {
+  for (const [index, subject] of SUBJECTS.entries()) {
+    const found = steps[index]!;
+    assert.ok(found.length > 2, subject.noun);
+    const without = new Set(found.filter(({ changes }) => changes.length === 0).map(({ event }) => event.type));
+    // Some stored events repeat the value before. A type counts as shown if the changes of one of its events are shown.
+    for (const { event, changes } of found) if (changes.length > 0) without.delete(event.type);
+    assert.equal(
+      [...without].filter((type) => !WITHOUT_VISIBLE_CHANGES.includes(type)),
+      [],
+      subject.noun,
+    );
+  }
+});
+
+test('the first event of a resource shows its fields as changes from null', () => {
+  for (const found of steps)
+    for (const { event, changes } of found.filter(({ event }) => event.revision === 0)) {
+      assert.ok(changes.length > 3, event.type);
+      assert.ok(
+        changes.every(({ from }) => from === null),
+        event.type,
+      );
+    }
+});
+
+test('no history contains the digest or the ciphertext of a secret', () => {
+  const secrets = new Set(storedEvents.flatMap(({ data }) => secretsIn(data)));
+  assert.ok(secrets.size > 3);
+  const shown = JSON.stringify(steps.map((found) => found.map(({ changes }) => changes)));
+  for (const secret of secrets) assert.not.ok(shown.includes(secret), secret);
+});
+
+test('an entry that is a secret is shown as changed, without its values', () => {
+  type Vault = { sealed: Record<string, string> };
+  const subject: AnySubject = {
+    ...agentHistory,
+    aggregate: { category: 'vault', initial: { sealed: {} }, evolve: (state: Vault) => state },
+    fieldsOf: () => ({}),
+    entryMaps: { secrets: { of: ({ sealed }: Vault) => sealed, show: () => '***' } },
+  };
+  const between = (from: Vault['sealed'], to: Vault['sealed']) => changesBetween(subject, { sealed: from }, { sealed: to });
+  assert.equal(between({ a: 'one' }, { a: 'two' }), [{ pointer: '/secrets/a', from: '***', to: '***' }]);
+  assert.equal(between({}, { a: 'two' }), [{ pointer: '/secrets/a', from: null, to: '***' }]);
+  assert.equal(between({ a: 'one' }, {}), [{ pointer: '/secrets/a', from: '***', to: null }]);
+  assert.equal(between({ a: 'one', b: 'x' }, { a: 'one', b: 'x' }), []);
+});
+
+test.run();
