@@ -2,10 +2,12 @@ import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts'
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
 import { agentHistoryOperations } from './agents/agent-history.ts';
+import { agentMailOperations } from './agents/agent-mail.ts';
 import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
+import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
 import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
@@ -22,6 +24,7 @@ import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
 import { tenantHistoryOperations } from './tenants/tenant-history.ts';
+import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
@@ -34,12 +37,19 @@ export type OperationPorts = {
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
-  Agents: { ...agentOperations, ...agentSettingsOperations, ...agentModelOperations, ...agentHistoryOperations },
+  Agents: {
+    ...agentOperations,
+    ...favoriteAgentOperations,
+    ...agentSettingsOperations,
+    ...agentModelOperations,
+    ...agentMailOperations,
+    ...agentHistoryOperations,
+  },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
   'API keys': apiKeyOperations,
-  'Webhooks in': { ...integrationOperations, ...deliveryOperationsOf(storedDelivery) },
+  'Webhooks in': { ...integrationOperations, ...agentIntegrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(createBrokerUser),
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentCreate, createAgent, deleteAgent, Restore, restoreAgent } from '../../commands/agents/agent.ts';
+import { loadFavorites } from '../../commands/agents/favorite-agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
@@ -23,6 +24,7 @@ const query = listQuery(
     q: z.string().min(1).max(255).optional().meta({ description: 'Only agents with this text in their name or slug' }),
     is_active: Flag.optional().meta({ description: 'Only active, or only inactive agents' }),
     kind: z.enum(Agent.AGENT_KINDS).optional().meta({ description: 'Only agents of this kind' }),
+    favorite: Flag.optional().meta({ description: 'Only favorites of the caller, or only other agents' }),
   },
   AGENT_SORTS,
 );
@@ -51,12 +53,14 @@ const agentsAsOf = async (ctx: Ctx, at: Position, visibility: AgentVisibility, w
     const { state } = visibility.all || (await ctx.may('agent:read', id)) ? await ctx.load(Agent, id) : { state: Agent.initial };
     return state.status === 'live' ? [state] : [];
   };
+  const favorites = await loadFavorites(ctx);
+  const docOf = (agent: Agent.Agent) => JSON.stringify(AgentListRead.parse({ ...agent, is_favorite: favorites[agent.id] !== undefined }));
   const found: Agent.Agent[] = [];
   const docs: string[] = [];
   for (let first = 0; first < ids.length; first += FOLD_BATCH) {
     const live = (await Promise.all(ids.slice(first, first + FOLD_BATCH).map(liveOf))).flat();
     found.push(...live);
-    docs.push(...live.map((state) => JSON.stringify(AgentListRead.parse(state))));
+    docs.push(...live.map(docOf));
     const page = takeUpToPageSize(docs);
     const { created_at, id } = found[page.length - 1] ?? {};
     if (page.length < docs.length) return { body: `[${page}]`, next: writeCursor([created_at!, id!]) };
@@ -86,15 +90,16 @@ export const agentOperations = {
     query,
     reply: z.array(AgentListRead),
     projection: agents.name,
-    run: async (ctx, { q, is_active, kind, as_of: _, ...window }) => {
+    run: async (ctx, { q, is_active, kind, favorite, as_of: _, ...window }) => {
       const visibility = await visibilityOf(ctx);
-      const filter = { q, is_active, kind };
+      const filter = { q, is_active, kind, favorite };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))
           throw invalid('/query/as_of', 'cannot be combined with filters or sorting', 'not_with_filters');
         return agentsAsOf(ctx, ctx.asOf, visibility, windowOf(window));
       }
-      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility }, windowOf(window, AGENT_SORTS));
+      const favorites = await loadFavorites(ctx);
+      const page = agentPage(ctx.reads, ctx.tenant, { ...filter, visibility, favorites }, windowOf(window, AGENT_SORTS));
       return visibility.all ? withTotalCount(filter, page, () => agentCount(ctx.reads, ctx.tenant)) : page;
     },
   }),

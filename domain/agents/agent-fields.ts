@@ -27,5 +27,5 @@ export const AGENT_FIELDS = {
   skill_visibility_scope: { description: 'Whether skills that the agent writes are its own or visible to the tenant' },
   hourly_limit_usd: { description: 'What the agent may spend in one hour (UTC), in USD; null: no limit', examples: [2.5] },
   ssh_public_key: { description: 'Not used yet: the public SSH key of the agent' },
-  is_favorite: { description: 'Not used yet: whether the caller has marked the agent' },
+  is_favorite: { description: 'Whether the caller has marked the agent as a favorite' },
 } as const;

@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { cleanDisplayText } from '../fields.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import type { Principal } from '../principal.ts';
 import { Refusal } from '../refusal.ts';
 import { isUsageDue } from './usage.ts';
@@ -13,7 +14,12 @@ export type UserEvent =
   | { type: 'UserSuspended'; data: { reason: string | null } }
   | { type: 'UserResumed'; data: { reason: string | null } }
   | { type: 'SuperAdminGranted'; data: { reason: string | null } }
-  | { type: 'SuperAdminRevoked'; data: { reason: string | null } };
+  | { type: 'SuperAdminRevoked'; data: { reason: string | null } }
+  | { type: 'AgentFavorited'; data: FavoriteAgent }
+  | { type: 'AgentUnfavorited'; data: FavoriteAgent };
+
+/** An agent that a user marks as a favorite, or no longer does. */
+export type FavoriteAgent = { readonly agent_id: string; readonly tenant_id: string };
 
 export type User = {
   status: 'absent' | 'registered';
@@ -24,6 +30,8 @@ export type User = {
   is_super_admin: boolean;
   created_at: string;
   last_login_at: string | null;
+  /** The agents that the user has marked as favorites, by id. The value is the id of the agent's tenant. */
+  favorites: ById<string>;
 };
 
 export const initial: User = {
@@ -35,6 +43,7 @@ export const initial: User = {
   is_super_admin: false,
   created_at: '',
   last_login_at: null,
+  favorites: {},
 };
 
 export const MAX_NAME_LENGTH = 255;
@@ -42,7 +51,7 @@ export const MAX_NAME_LENGTH = 255;
 /** The name as every read shows it. Events of earlier versions can contain a name that was not cleaned. */
 const shownName = (name: string | null): string | null => (name === null ? null : cleanDisplayText(name, MAX_NAME_LENGTH));
 
-export const evolve = (user: User, event: Recorded<UserEvent>): User => {
+export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Transient): User => {
   switch (event.type) {
     case 'UserRegistered': {
       const { email, name } = event.data;
@@ -58,6 +67,10 @@ export const evolve = (user: User, event: Recorded<UserEvent>): User => {
       return { ...user, is_super_admin: true };
     case 'SuperAdminRevoked':
       return { ...user, is_super_admin: false };
+    case 'AgentFavorited':
+      return { ...user, favorites: withEntry(user.favorites, event.data.agent_id, event.data.tenant_id, transient) };
+    case 'AgentUnfavorited':
+      return { ...user, favorites: withoutEntry(user.favorites, event.data.agent_id, transient) };
   }
 };
 

@@ -1,7 +1,7 @@
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { type Position, sortKey } from '../../domain/event.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
-import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
+import { DOC_SEPARATOR, type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 
@@ -20,7 +20,16 @@ export type AgentVisibility =
 export const agentById = async (reads: Reads, tenant_id: string, id: string, doc: keyof typeof table.docs = 'doc'): Promise<Doc | null> =>
   reads.one(from, { tenant_id, id }, doc);
 
-export type AgentFilter = { readonly q?: string | undefined; readonly is_active?: boolean | undefined; readonly kind?: string | undefined };
+export type AgentFilter = {
+  readonly q?: string | undefined;
+  readonly is_active?: boolean | undefined;
+  readonly kind?: string | undefined;
+  /** Whether only favorites are listed, or only the other agents. */
+  readonly favorite?: boolean | undefined;
+};
+
+/** The favorites of the user who reads a list: the ids of tenants, by the ids of the agents. */
+export type Favorites = Readonly<Record<string, string>>;
 
 /**
  * The columns by which `agentPage` can sort. Names and times have an index. To sort by another column, Postgres sorts
@@ -28,18 +37,21 @@ export type AgentFilter = { readonly q?: string | undefined; readonly is_active?
  */
 export const AGENT_SORTS = sortFields(table, AgentListRead);
 
-type AgentListArgs = Omit<AgentFilter, 'q'> & {
+type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite'> & {
   readonly tenant_id: string;
   readonly pattern: string | undefined;
   /** The agents that this user may see. If absent, all agents of the tenant. */
   readonly user_id?: string;
   readonly roles?: readonly string[];
   readonly since?: string;
+  /** Only the agents with these ids, or all but those. */
+  readonly only?: readonly string[] | undefined;
+  readonly except?: readonly string[] | undefined;
 };
 
 const agentList = defineList(
   { table, doc: 'list_doc' },
-  (db, { tenant_id, user_id, roles, since, is_active, kind, pattern }: AgentListArgs) =>
+  (db, { tenant_id, user_id, roles, since, is_active, kind, pattern, only, except }: AgentListArgs) =>
     db
       .selectFrom('agents.agents as agent')
       .where('agent.tenant_id', '=', tenant_id)
@@ -57,18 +69,40 @@ const agentList = defineList(
       )
       .$if(is_active !== undefined, (query) => query.where('agent.is_active', '=', is_active!))
       .$if(kind !== undefined, (query) => query.where('agent.kind', '=', kind!))
-      .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!)),
+      .$if(pattern !== undefined, (query) => query.where('agent.search', 'ilike', pattern!))
+      .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(only!)))))
+      .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('agent.id', '=', fn.any(val(except!)))))),
 );
 
-/** Returns a page of agents, as AgentListRead. */
-export const agentPage = (
+/** Returns the document of an agent in a list, with `is_favorite` true. Documents are stored with false, their last field. */
+const asFavorite = (doc: string): string => doc.replace(/"is_favorite":false\}$/, '"is_favorite":true}');
+
+/** Sets `is_favorite` in the documents of a page whose agents are favorites. A document starts with its id. */
+const withFavorites = (page: Page, favorites: Favorites): Page => {
+  if (Object.keys(favorites).length === 0) return page;
+  const docs = page.body.slice(1, -1).split(DOC_SEPARATOR);
+  const isFavorite = (doc: string): boolean => favorites[/^\{"id":"([^"]*)"/.exec(doc)?.[1] ?? ''] !== undefined;
+  return { ...page, body: `[${docs.map((doc) => (isFavorite(doc) ? asFavorite(doc) : doc)).join(DOC_SEPARATOR)}]` };
+};
+
+/** Returns a page of agents, as AgentListRead. `favorites` are those of the caller; none by default. */
+export const agentPage = async (
   reads: Reads,
   tenant_id: string,
-  { visibility, q, ...filter }: AgentFilter & { readonly visibility: AgentVisibility },
+  {
+    visibility,
+    favorites = {},
+    q,
+    favorite,
+    ...filter
+  }: AgentFilter & { readonly visibility: AgentVisibility; readonly favorites?: Favorites },
   window: PageWindow,
 ): Promise<Page> => {
   const { all, ...visible } = visibility;
-  return reads.page(agentList, { tenant_id, ...visible, ...filter, pattern: q === undefined ? q : containsPattern(q) }, window);
+  const ids = favorite === undefined ? [] : Object.keys(favorites).filter((id) => favorites[id] === tenant_id);
+  const among = favorite === undefined ? {} : favorite ? { only: ids } : { except: ids };
+  const pattern = q === undefined ? q : containsPattern(q);
+  return withFavorites(await reads.page(agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window), favorites);
 };
 
 /** Returns the number of agents in the tenant. */

@@ -76,7 +76,7 @@ export const users = {
   tables: [table, memberships],
   on: {
     UserRegistered: (event) => {
-      const { status: _, ...row } = User.evolve(User.initial, event);
+      const { status: _, favorites: __, ...row } = User.evolve(User.initial, event);
       return insert('users', row);
     },
     UserSeen: ({ id, at }) => patch('users', { id }, { last_login_at: at }),
@@ -84,6 +84,8 @@ export const users = {
     UserResumed: ({ id }) => patch('users', { id }, { is_suspended: false }),
     SuperAdminGranted: ({ id }) => patch('users', { id }, { is_super_admin: true }),
     SuperAdminRevoked: ({ id }) => patch('users', { id }, { is_super_admin: false }),
+    AgentFavorited: 'ignore',
+    AgentUnfavorited: 'ignore',
     MemberAdded: ({ id, at, data }) => insert('memberships', { ...data, tenant_id: id, since: at }),
     MemberRoleChanged: ({ id, data }) => patch('memberships', { user_id: data.user_id, tenant_id: id }, { role: data.role }),
     MemberRemoved: ({ id, data }) => remove('memberships', { user_id: data.user_id, tenant_id: id }),

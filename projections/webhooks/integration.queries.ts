@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { defineList } from '../query.ts';
+import { defineList, defineQuery } from '../query.ts';
 import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { integrationCounter, integrations, table, WebhookIntegrationRead } from './integration.ts';
@@ -56,3 +56,19 @@ export const integrationPage = async (
 /** Returns the number of webhook integrations of the tenant. */
 export const integrationCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, integrations.name, integrationCounter.table, tenant_id);
+
+const activeProviders = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string }) =>
+  db
+    .selectFrom('integrations.integrations as integration')
+    .where('integration.tenant_id', '=', tenant_id)
+    .where('integration.agent_id', '=', agent_id)
+    .where('integration.is_paused', '=', false)
+    .where('integration.disconnected', 'is not', true)
+    .select('integration.provider')
+    .distinct()
+    .orderBy('integration.provider'),
+);
+
+/** Returns the providers with an integration of this agent that is not paused. */
+export const activeProvidersOf = async (reads: Reads, tenant_id: string, agent_id: string): Promise<ReadonlySet<string | null>> =>
+  new Set((await reads.rows(activeProviders, { tenant_id, agent_id })).map(({ provider }) => provider));

@@ -445,6 +445,74 @@ from
       51
   ) as "page";
 
+-- agentPage: favorites
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and "agent"."id" = any ($3)
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentPage: all but favorites
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "agent"."list_doc" as "doc",
+      "agent"."created_at" as "value",
+      "agent"."id" as "id"
+    from
+      "agents"."agents" as "agent"
+    where
+      "agent"."tenant_id" = $2
+      and not "agent"."id" = any ($3)
+      and "agent"."deleted" is not true
+    order by
+      "agent"."created_at" desc,
+      "agent"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- agentCount: call
 select
   wanted.at::integer as at,
@@ -3440,6 +3508,19 @@ from
     limit
       51
   ) as "page";
+
+-- activeProvidersOf: call
+select distinct
+  "integration"."provider"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."tenant_id" = $1
+  and "integration"."agent_id" = $2
+  and "integration"."is_paused" = $3
+  and "integration"."disconnected" is not true
+order by
+  "integration"."provider";
 
 -- integrationCount: call
 select

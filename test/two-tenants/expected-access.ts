@@ -108,6 +108,11 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:re
 PUT    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:settings:write
+PUT    /tenant/{tenant_id}/agents/{agent_id}/favorite                   agent:read
+DELETE /tenant/{tenant_id}/agents/{agent_id}/favorite                   agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/integrations               agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/mailboxes                  agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/attachments                agent:read
 POST   /tenant/{tenant_id}/agents/{agent_id}/transfer-ownership         agent:ownership:transfer
 GET    /tenant/{tenant_id}/agents/{agent_id}/roles                      agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/roles/{user_id}            agent:roles:write

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { PROVIDERS } from '../../domain/webhooks/integration.ts';
+import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
+import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
+import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';
+import { integrations } from '../../projections/webhooks/integration.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { listQuery, type PageWindow } from '../http/paging.ts';
+
+const AgentIntegrationRead = z
+  .object({
+    provider: z.string().meta({ description: 'The identifier of the provider', examples: ['github'] }),
+    label: z.string().meta({ description: 'The name of the provider for people', examples: ['GitHub'] }),
+    connected: z
+      .boolean()
+      .meta({ description: 'Whether the provider has an integration of the agent that is not paused', examples: [true] }),
+  })
+  .meta({ id: 'AgentIntegrationRead' });
+
+const SORTED_PROVIDERS = PROVIDERS.toSorted();
+
+/** Lists every provider in the order of its identifier. @throws Refusal not_found, invalid */
+const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
+  await loadAgent(ctx, agent_id);
+  const after = readCursorKey(cursor, 'text')?.[1] ?? '';
+  const remaining = SORTED_PROVIDERS.filter((provider) => provider > after);
+  const page = remaining.slice(0, limit);
+  const active = await activeProvidersOf(ctx.reads, ctx.tenant, agent_id);
+  const items = page.map((provider) => ({ provider, label: PROVIDER_LABELS[provider], connected: active.has(provider) }));
+  const last = page.at(-1);
+  return { body: JSON.stringify(items), next: last && remaining.length > limit ? writeCursor([last, last]) : null };
+};
+
+export const agentIntegrationOperations = {
+  listAgentIntegrations: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/agents/:agent_id/integrations',
+    summary: 'List the providers that an agent can connect',
+    details: 'Each shows whether it is connected to the agent.',
+    permit: 'agent:read',
+    query: listQuery({}).omit({ sort: true }),
+    reply: z.array(AgentIntegrationRead),
+    projection: integrations.name,
+    run: listIntegrations,
+  }),
+};

@@ -1,0 +1,21 @@
+import { Refusal } from '../refusal.ts';
+import type { FavoriteAgent, User, UserEvent } from './user.ts';
+
+/** The maximum number of agents that one user can mark as favorites. */
+export const MAX_FAVORITES = 10_000;
+
+/** Marks an agent as a favorite of the user. @throws Refusal conflict if the user has MAX_FAVORITES favorites */
+export const favorite =
+  ({ agent_id, tenant_id }: FavoriteAgent) =>
+  ({ favorites }: User): UserEvent[] => {
+    if (favorites[agent_id] !== undefined) return [];
+    if (Object.keys(favorites).length >= MAX_FAVORITES)
+      throw new Refusal('conflict', `You have marked ${MAX_FAVORITES} agents as favorites, which is the maximum`);
+    return [{ type: 'AgentFavorited', data: { agent_id, tenant_id } }];
+  };
+
+/** Removes an agent from the favorites of the user. Does nothing if it is none. */
+export const unfavorite =
+  ({ agent_id, tenant_id }: FavoriteAgent) =>
+  ({ favorites }: User): UserEvent[] =>
+    favorites[agent_id] === undefined ? [] : [{ type: 'AgentUnfavorited', data: { agent_id, tenant_id } }];

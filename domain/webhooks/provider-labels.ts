@@ -1,0 +1,22 @@
+import type { Provider } from './integration.ts';
+
+/** The names of the providers for people. */
+export const PROVIDER_LABELS: Readonly<Record<Provider, string>> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  gitlab_token: 'GitLab (secret token)',
+  bitbucket: 'Bitbucket',
+  jira: 'Jira',
+  slack: 'Slack',
+  zoom: 'Zoom',
+  stripe: 'Stripe',
+  linear: 'Linear',
+  shopify: 'Shopify',
+  twilio: 'Twilio',
+  discord: 'Discord',
+  pagerduty: 'PagerDuty',
+  sentry: 'Sentry',
+  intercom: 'Intercom',
+  standard_webhooks: 'Standard Webhooks',
+  custom_hmac: 'Custom (HMAC)',
+};
