@@ -13,8 +13,8 @@ export type ApiKeyAuthenticatorDeps = {
   readonly digest: (text: string) => string;
   /** The ids of the API keys that this process has verified, by the text of the key. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
-  /** Called whenever an API key has authenticated a request. */
-  readonly onKeyUsed: (key: ApiKey.ApiKey) => void;
+  /** Called whenever an API key has authenticated a request. `principal` is the caller as whom the key acts. */
+  readonly onKeyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly now: () => number;
 };
 
@@ -99,7 +99,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
       if (key.expires_at !== null && Date.parse(key.expires_at) <= now())
         throw new Refusal('key_expired', `The API key expired at ${key.expires_at}`);
       const principal = await identify(key);
-      onKeyUsed(key);
+      onKeyUsed(key, principal);
       return principal;
     },
   };

@@ -13,6 +13,7 @@ import { createAuthenticator } from '../../commands/identity/authenticate.ts';
 import { createMembershipCheck } from '../../commands/identity/membership.ts';
 import * as SuperAdminRead from '../../domain/audit/super-admin-read.ts';
 import { PLATFORM } from '../../domain/event.ts';
+import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
@@ -93,10 +94,11 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   const authorize = createAuthorizer({ cache, now });
   const context = createContextFactory({ log, cache, vault, reads, authorize, publicUrl, now });
 
-  const systemContext = (tenant = PLATFORM) =>
-    context({ principal: SYSTEM, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
+  const contextOf = (principal: Principal, tenant = PLATFORM) =>
+    context({ principal, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });
+  const systemContext = (tenant?: string) => contextOf(SYSTEM, tenant);
 
-  const usage = createUsageRecorder({ systemContext, logger, now });
+  const usage = createUsageRecorder({ contextOf, systemContext, logger, now });
 
   const isMember = createMembershipCheck({
     cache,

@@ -5,15 +5,18 @@ import { PLATFORM } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { USAGE_INTERVAL_MS } from '../../domain/identity/usage.ts';
 import type * as User from '../../domain/identity/user.ts';
+import type { Principal } from '../../domain/principal.ts';
 import { createLruMap } from '../lru-map.ts';
 
 export type UsageRecorder = {
-  readonly keyUsed: (key: ApiKey.ApiKey) => void;
+  /** Records that the API key was used, with the caller as whom it acts as the actor. */
+  readonly keyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly userSeen: (user: User.User) => void;
 };
 
 export type UsageRecorderDeps = {
-  readonly systemContext: (tenant?: string) => Ctx;
+  readonly contextOf: (principal: Principal, tenant?: string) => Ctx;
+  readonly systemContext: () => Ctx;
   readonly logger: Logger;
   readonly now: () => number;
 };
@@ -22,7 +25,7 @@ export type UsageRecorderDeps = {
  * Records the use of API keys and users, at most once an hour for each. Requests do not wait for the append. If an
  * append fails, the failure is only logged, because only the time of last use is outdated.
  */
-export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
+export const createUsageRecorder = ({ contextOf, systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });
 
   const hourly = (id: string, record: () => Promise<unknown>): void => {
@@ -33,8 +36,8 @@ export const createUsageRecorder = ({ systemContext, logger, now }: UsageRecorde
   };
 
   return {
-    keyUsed: ({ id, tenant_id }) =>
-      hourly(id, () => systemContext(tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.recordUse(new Date(now()).toISOString()))),
+    keyUsed: ({ id, tenant_id }, principal) =>
+      hourly(id, () => contextOf(principal, tenant_id ?? PLATFORM).transact(ApiKey, id, ApiKey.recordUse(new Date(now()).toISOString()))),
     userSeen: ({ id }) => hourly(id, () => recordSeen(systemContext(), id)),
   };
 };

@@ -4,7 +4,7 @@ import * as Delivery from '../../domain/webhooks/delivery.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
 import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
 import type { Derivation, Row, RowRef } from '../projection.ts';
-import { changesOf, isAboutMember, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
+import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
 import { summaryOf } from './audit-summary.ts';
 
 /**
@@ -91,6 +91,7 @@ export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivati
     const agentLabel = agent ? quoted(agent) : event.id === entry.agent_id ? resource : String(entry.agent_id ?? 'unknown');
     const names = { actor: actorLabel(event.actor, actor), resource, person, agent: agentLabel };
     return {
+      ...keyUserOf(event, found.resource ?? null),
       actor: { ...event.actor, key_id: event.actor.key_id ?? null, ...actor },
       resource_name,
       changes: changesOf(event, found.resource ?? null),

@@ -163,6 +163,16 @@ const fieldsOf = ({ type, data }: Recorded): Row => {
 const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 const wasShortened = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_VALUE_LENGTH;
 
+/**
+ * Returns the fields of the entry of an older event that records the use of an API key: its actor is the platform, not
+ * the user or agent as whom the key acts. `key` is the row of the API key.
+ */
+export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row => {
+  if (type !== 'ApiKeyUsed' || actor.kind !== 'system') return {};
+  const { owner_id = null, agent_id = null } = storedFields(key);
+  return { key_id: id, user_id: agent_id ? null : owner_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id };
+};
+
 /** Returns what an event changes of its subject, whose row before the event is `subject`. */
 export const changesOf = (event: Recorded, subject: Row | null): readonly FieldChange[] => {
   if (!FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];

@@ -39,7 +39,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   AgentUpdated: 'changed {fields} of the agent {resource}',
   ApiKeyCreated: 'created the API key {resource}',
   ApiKeyRevoked: 'revoked the API key {resource}',
-  ApiKeyUsed: 'recorded that the API key {resource} is in use',
+  ApiKeyUsed: 'used the API key {resource}',
   AuditExported: 'exported the audit log as {format}',
   DeliveriesAcknowledged: 'recorded that the agent {agent} has processed deliveries',
   DeliveryRequeued: 'queued a delivery again for the agent {agent}',
@@ -93,6 +93,11 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
 
 type Part = { readonly text: string; readonly field: string | null };
 
+/** The summaries of event types whose events can also come from the platform itself, in that case. */
+const SUMMARIES_OF_PLATFORM: Readonly<Record<string, string>> = {
+  ApiKeyUsed: 'recorded that the API key {resource} is in use',
+};
+
 /** A summary split into its texts, each with the field that follows it. */
 const partsOf = (summary: string): readonly Part[] =>
   summary.split('}').map((part) => {
@@ -100,9 +105,10 @@ const partsOf = (summary: string): readonly Part[] =>
     return { text, field };
   });
 
-const COMPILED: ReadonlyMap<string, readonly Part[]> = new Map(
-  Object.entries(SUMMARIES).map(([type, summary]) => [type, partsOf(summary)]),
-);
+const compiled = (summaries: Readonly<Record<string, string>>): ReadonlyMap<string, readonly Part[]> =>
+  new Map(Object.entries(summaries).map(([type, summary]) => [type, partsOf(summary)]));
+const COMPILED = compiled(SUMMARIES);
+const COMPILED_OF_PLATFORM = compiled(SUMMARIES_OF_PLATFORM);
 
 /** Formats names as a list: `a`, `a and b`, `a, b and c`. */
 const listed = (names: readonly string[]): string =>
@@ -116,8 +122,8 @@ const partOf = (field: string, names: SummaryNames, meta: Row): string => {
 };
 
 /** Returns one English sentence about an event. `meta` has its fields without secrets. */
-export const summaryOf = ({ type }: Recorded, names: SummaryNames, meta: Row): string => {
-  const parts = COMPILED.get(type);
+export const summaryOf = ({ type, actor }: Recorded, names: SummaryNames, meta: Row): string => {
+  const parts = (actor.kind === 'system' && COMPILED_OF_PLATFORM.get(type)) || COMPILED.get(type);
   if (!parts) return `${names.actor}: ${actionOf(type)}.`;
   let sentence = `${names.actor} `;
   for (const { text, field } of parts) sentence += field === null ? text : text + partOf(field, names, meta);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as ApiKey from '../../domain/identity/api-key.ts';
 import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -78,6 +79,39 @@ test('an entry says that a secret changed, but shows neither value; a long value
   assert.not.ok(JSON.stringify(rotated).includes(SECRET));
   await send('PATCH', `agents/${agent}`, { description: 'x'.repeat(1_000) });
   assert.is(String((await newest('agent.updated')).changes[0]!.to).length, 501);
+});
+
+test('the entry of the use of an API key shows the user or the agent as whom the key acts, and filters find it', async () => {
+  const created = await send('POST', 'api-keys', { name: 'script' });
+  const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'machine' });
+  for (const key of [created.key, runner.key])
+    assert.is((await p.send('GET', `${p.tenant}/agents/${agent}`, { key: String(key) })).status, 200);
+  while (p.eventsOf('ApiKeyUsed').filter(({ id }) => id === created.id || id === runner.id).length < 2)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  const [used, byUser, byRunner] = await Promise.all([
+    entries(`action=api_key.used&key_id=${created.id}`),
+    entries(`action=api_key.used&user_id=${owner.user_id}`),
+    entries(`action=api_key.used&resource_id=${runner.id}`),
+  ]);
+  assert.is(used[0]!.summary, `${by} used the API key “script”.`);
+  assert.equal([used[0]!.user_id, used[0]!.actor.key_id, used[0]!.actor.email], [owner.user_id, created.id, by]);
+  assert.ok(byUser.some(({ id }) => id === used[0]!.id));
+  assert.equal(
+    [byRunner[0]!.user_id, byRunner[0]!.agent_id, byRunner[0]!.summary],
+    [null, agent, 'Agent “Critic” used the API key “machine”.'],
+  );
+});
+
+test('the entry of an older event about the use of an API key, whose actor is the platform, shows the user and the agent, too', async () => {
+  const created = await send('POST', 'api-keys', { name: 'old' });
+  const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'old runner' });
+  const ctx = p.systemContext(p.tenant_id);
+  for (const { id } of [created, runner]) await ctx.transact(ApiKey, String(id), ApiKey.recordUse(ctx.at()));
+  const [used] = await entries(`action=api_key.used&user_id=${owner.user_id}&resource_id=${created.id}`);
+  assert.is(used!.summary, 'The platform recorded that the API key “old” is in use.');
+  assert.equal([used!.user_id, used!.agent_id, used!.actor.kind], [owner.user_id, null, 'system']);
+  const [byRunner] = await entries(`action=api_key.used&key_id=${runner.id}&agent_id=${agent}`);
+  assert.equal([byRunner!.user_id, byRunner!.agent_id], [null, agent]);
 });
 
 test("a tenant's audit log does not show the name of a user of another tenant who acts as platform operator", async () => {
