@@ -4,6 +4,7 @@ import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
+import type { Blobs } from './blobs.ts';
 
 /**
  * A loaded aggregate: its state, and the revision and the position of its last event. If it has no events, the revision
@@ -115,6 +116,8 @@ export type Ctx = {
   readonly seal: (location: SecretLocation, secret: Secret) => Promise<SealedText>;
   /** Decrypts a text that `seal` returned for the same location. */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
+  /** The contents (files, packages, attachments) of this tenant. */
+  readonly blobs: Blobs;
   /**
    * Returns an HMAC-SHA-256 in hex; its key is a secret of the platform (the pepper). The digest of an API key is
    * stored in place of its text.

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../api/http/operation.ts';
 import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { Authorize } from '../../commands/access/authorize.ts';
+import type { Blobs } from '../../commands/blobs.ts';
 import type { Loaded, TransactOptions } from '../../commands/context.ts';
 import type { Permission } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
@@ -8,6 +9,7 @@ import { type Actor, type DomainEvent, type Metadata, PLATFORM, streamName, toke
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
@@ -21,6 +23,7 @@ export type ContextDeps = {
   readonly cache: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
+  readonly blobs: BlobStore;
   readonly authorize: Authorize;
   readonly publicUrl: string;
   readonly now: () => number;
@@ -110,6 +113,13 @@ const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string)
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
 
+/** The contents of one tenant. Errors of the log, which stores the keys, become refusals. */
+const blobsOf = (store: BlobStore, tenant: string): Blobs => ({
+  put: (content) => store.of(tenant).put(content).catch(throwAsRefusal),
+  get: (sha256) => store.of(tenant).get(sha256).catch(throwAsRefusal),
+  exists: (sha256) => store.of(tenant).exists(sha256),
+});
+
 /** Creates the functions of a context that read and write aggregates. */
 const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   const runTransaction = createTransact(log, cache);
@@ -177,7 +187,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
  * never repeated.
  */
 export const createContextFactory = (deps: ContextDeps) => {
-  const { vault, reads, authorize, publicUrl, now } = deps;
+  const { vault, reads, blobs, authorize, publicUrl, now } = deps;
   const { transact, load, history, logEnd } = createAggregateAccess(deps);
 
   return (info: RequestInfo, execution?: Execution): Ctx => {
@@ -223,6 +233,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       random: (characters) => textFor(request, vault.digest, BASE62, characters),
       seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
       open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),
+      blobs: blobsOf(blobs, info.tenant),
       digest: vault.digest,
       sideEffect: (find) => findOnce(request, find),
     };

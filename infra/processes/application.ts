@@ -21,6 +21,7 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createRunIdempotent } from '../aggregates/idempotency.ts';
 import { createContextFactory } from '../aggregates/request-context.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { verifiedKeyCache } from '../http/verified-key-cache.ts';
 import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
@@ -35,6 +36,7 @@ export type ApplicationOptions = {
   readonly cache: AggregateCache;
   readonly vault: Vault;
   readonly reads: Reads;
+  readonly blobs: BlobStore;
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
@@ -89,10 +91,10 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, autho
  * context in which the platform itself is the actor. `close` records the access refusals that are still in memory.
  */
 export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptions) => {
-  const { log, cache, vault, reads, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
+  const { log, cache, vault, reads, blobs, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
   const cookies = createCookies(publicUrl);
   const authorize = createAuthorizer({ cache, now });
-  const context = createContextFactory({ log, cache, vault, reads, authorize, publicUrl, now });
+  const context = createContextFactory({ log, cache, vault, reads, blobs, authorize, publicUrl, now });
 
   const contextOf = (principal: Principal, tenant = PLATFORM) =>
     context({ principal, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });

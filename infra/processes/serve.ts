@@ -14,6 +14,7 @@ import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createBackoff } from '../backoff.ts';
+import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
@@ -165,6 +166,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     cache,
     vault,
     reads,
+    blobs: openBlobStore(config, vault),
     logger,
     publicUrl,
     operations,

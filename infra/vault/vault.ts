@@ -1,10 +1,10 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { decrypt, encrypt, kidOf, type NamedKey } from './cipher.ts';
+import { decrypt, encrypt, kidOf, lengthPrefixed, type NamedKey } from './cipher.ts';
 import { createDataKeyCache } from './data-key-cache.ts';
 import { loadMasterKey } from './master-key.ts';
 import { createUniqueIds } from './unique-id.ts';
@@ -23,6 +23,12 @@ export type Vault = {
    * @throws Error if the text was changed or sealed for another location @throws LogError gone if the tenant was erased
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
+  /**
+   * Returns a key for contents too large to seal as a text. It is derived from the tenant's data key with this id; by
+   * default from the newest one. If the tenant has no data key yet, creates one.
+   * @throws LogError gone if the tenant was erased @throws Error if the key does not exist
+   */
+  readonly blobKey: (tenant: string, kid?: string) => Promise<NamedKey>;
   /**
    * Derives a resource's id (id25) from its unique key. All processes that use this log derive the same id. The id
    * cannot be predicted without the platform's secret name key.
@@ -47,6 +53,10 @@ export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFil
   return {
     seal: async (location, plain) => encrypt(await newestDataKey(location.tenant), location, Buffer.from(plain.reveal())),
     open: async (location, sealed) => secret(decrypt(await dataKeyById(location.tenant, kidOf(sealed)), location, sealed).toString()),
+    blobKey: async (tenant, kid) => {
+      const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
+      return { kid: dataKey.kid, key: new Uint8Array(hkdfSync('sha256', dataKey.key, '', lengthPrefixed('annals blobs', tenant), 32)) };
+    },
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };

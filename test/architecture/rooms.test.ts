@@ -29,6 +29,7 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
 const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'slack', 'tenants', 'webhooks'];
 const INFRA_FOLDERS = [
   'aggregates',
+  'blobs',
   'cli',
   'cli/demo',
   'eventstore',

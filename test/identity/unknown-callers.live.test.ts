@@ -42,7 +42,7 @@ const startProcesses = async (logs: readonly Log[]) => {
     const cache = openApplicationCache(log);
     await cache.start();
     const signIn = await openSignInMethods(config, { publicUrl, vault: p.vault, logger });
-    const parts = { log, cache, vault: p.vault, reads, logger, publicUrl, operations: p.operations, signIn };
+    const parts = { log, cache, vault: p.vault, blobs: p.blobs, reads, logger, publicUrl, operations: p.operations, signIn };
     const { app, close, systemContext } = createApplication({ ...parts, plainRoutes: () => undefined, address: () => '127.0.0.1' });
     afterTest(async () => {
       await close();

@@ -1,0 +1,27 @@
+/** The name of a stored content. Two tenants never share a stored content. */
+export type BlobName = { readonly tenant: string; readonly sha256: string };
+
+/** A sealed content in a local file that is not yet stored under its name. `sealedSize` is the size of that file. */
+export type BlobDraft = { readonly path: string; readonly sealedSize: number };
+
+/**
+ * The sealed bytes of a stored content. `head` is its beginning, at most as many bytes as were asked for. `rest` reads
+ * the bytes after it.
+ */
+export type SealedBytes = { readonly sealedSize: number; readonly head: Buffer; readonly rest: () => AsyncIterable<Uint8Array> };
+
+/** A stored content as a listing shows it. `version` changes when the content is stored again. */
+export type StoredEntry = BlobName & { readonly sealedSize: number; readonly storedAt: number; readonly version: string };
+
+/** A place that stores sealed contents: a directory, or a bucket of an object store. */
+export type BlobBackend = {
+  /**
+   * Stores a draft under a name and resolves when it is durable. If the content is stored already, `isIntact` decides
+   * whether it is kept. Either way, it counts as stored now, so that it is not removed as an orphan.
+   */
+  readonly store: (name: BlobName, draft: BlobDraft, isIntact: () => Promise<boolean>) => Promise<void>;
+  /** Opens a stored content and reads its first `headBytes` bytes; null if it does not exist. */
+  readonly read: (name: BlobName, headBytes: number) => Promise<SealedBytes | null>;
+  /** The size of a stored content in sealed bytes; null if it does not exist. */
+  readonly sealedSizeOf: (name: BlobName) => Promise<number | null>;
+};
