@@ -5,6 +5,7 @@ import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts'
 import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Blobs } from './blobs.ts';
+import type { JsonSchemaValidator } from './json-schema-validator.ts';
 
 /**
  * A loaded aggregate: its state, and the revision and the position of its last event. If it has no events, the revision
@@ -129,6 +130,8 @@ export type Ctx = {
    * repeat gets the first value, and `find` is not called. A repeat must make the same calls in the same order.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
+  /** Checks values against JSON Schemas that clients have written. */
+  readonly jsonSchemas: JsonSchemaValidator;
   readonly publicUrl: string;
 };
 

@@ -11,12 +11,15 @@ import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { type Execution, newExecution } from './execution.ts';
 import { createPastStates, withRefusals } from './past-state.ts';
 import { BASE36, BASE62, derivedText, randomText } from './random-text.ts';
 import { createTransact, throwAsRefusal } from './transact.ts';
+
+const jsonSchemas = jsonSchemaValidator();
 
 export type ContextDeps = {
   readonly log: Log;
@@ -214,6 +217,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       reads,
       asOf: info.asOf ?? null,
       publicUrl,
+      jsonSchemas,
       transact: transact(request),
       history: history(request),
       load: load(request),

@@ -26,7 +26,7 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
 };
 
-const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'slack', 'tenants', 'webhooks'];
+const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'slack', 'tenants', 'tools', 'webhooks'];
 const INFRA_FOLDERS = [
   'aggregates',
   'blobs',
@@ -35,6 +35,7 @@ const INFRA_FOLDERS = [
   'eventstore',
   'eventstore/embedded',
   'http',
+  'json-schema',
   'logging',
   'metrics',
   'nats',

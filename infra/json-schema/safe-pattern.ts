@@ -1,0 +1,22 @@
+import { RE2JS } from 're2js';
+
+/** The maximum length of a pattern. */
+export const MAX_PATTERN_LENGTH = 1_024;
+
+/** A pattern that can be tested in time proportional to the length of the text and to `size`. */
+export type SafePattern = { readonly size: number; readonly test: (text: string) => boolean };
+
+/**
+ * Compiles a pattern of a JSON Schema, which must be an ECMAScript pattern without look-around and back references. Its
+ * matcher is RE2's, which never backtracks, so no pattern can take exponential time. `\s` and `\b` know ASCII only.
+ * @throws Error if the pattern is not valid, too long, or needs what this matcher does not have
+ */
+export const safePattern = (pattern: string): SafePattern => {
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new Error(`must have at most ${MAX_PATTERN_LENGTH} characters`);
+  // The constructor parses the pattern and runs nothing.
+  new RegExp(pattern, 'u');
+  // The translation would turn a named back reference into literal text.
+  if (/(?<!\\)(?:\\\\)*\\k</.test(pattern)) throw new Error('back references are not supported');
+  const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+  return { size: compiled.programSize(), test: (text) => compiled.test(text) };
+};
