@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { AgentCreate, createAgent, deleteAgent, Restore, restoreAgent } from '../../commands/agents/agent.ts';
+import { AgentCreate, createAgent, deleteAgent } from '../../commands/agents/agent.ts';
 import { loadFavorites } from '../../commands/agents/favorite-agent.ts';
+import { Restore, restoreAgent } from '../../commands/agents/restore-agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
@@ -125,7 +126,7 @@ export const agentOperations = {
     method: 'post',
     path: `${AGENT}/restore`,
     summary: 'Restore an agent',
-    details: 'Undeletes a deleted agent, or restores the settings of an earlier revision.',
+    details: 'Undeletes a deleted agent, or restores the settings of an earlier revision, with the Slack settings at that time.',
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `agent:delete` to restore a deleted agent, `agent:settings:write` to restore the settings of a revision.',

@@ -26,9 +26,9 @@ export const slackConfigOperations = {
     aggregate: SlackConfig,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {
-      await loadAgent(ctx, agent_id);
+      const { inherited_slack_config } = (await loadAgent(ctx, agent_id)).state;
       const { state, revision } = await ctx.load(SlackConfig, agent_id);
-      return { doc: JSON.stringify(AgentSlackConfigRead.parse(state)), revision };
+      return { doc: JSON.stringify(AgentSlackConfigRead.parse(SlackConfig.settingsInEffect(state, inherited_slack_config))), revision };
     },
   }),
   changeSlackConfig: operation({

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
-import { restore, undelete } from '../../domain/agents/agent-restore.ts';
 import { DisplayLine, Slug } from '../../domain/fields.ts';
-import type { Transient } from '../../domain/immutable-record.ts';
-import { invalid, Refusal, slugTaken } from '../../domain/refusal.ts';
+import { Refusal, slugTaken } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
-import { loadMembers } from './agent-roles.ts';
 import { NullableText, ResourceClass, Threshold, Voice } from './agent-settings.ts';
 
 export const AgentCreate = z
@@ -29,56 +26,11 @@ export const AgentCreate = z
   })
   .meta({ id: 'AgentCreate', examples: [{ name: 'Reviewer', slug: 'reviewer', description: 'Reviews pull requests' }] });
 
-export const Restore = z
-  .strictObject({
-    revision: z.int().min(0).optional().meta({ description: 'The revision of the settings to restore; absent: undelete the agent' }),
-  })
-  .meta({ id: 'Restore', examples: [{ revision: 3 }] });
-
 /** Loads an agent of the context's tenant. @throws Refusal not_found if it does not exist or is deleted */
 export const loadAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent.Agent>> => {
   const loaded = await ctx.load(Agent, agent_id);
   Agent.assertExists(loaded.state);
   return loaded;
-};
-
-/** Returns the agent as it was at this revision. @throws Refusal invalid if the agent has no such revision */
-const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<Agent.Agent> => {
-  const transient: Transient = new WeakSet();
-  let state = Agent.initial;
-  let last = -1;
-  for await (const event of ctx.history(Agent, agent_id)) {
-    if (event.revision > revision) break;
-    state = Agent.evolve(state, event, transient);
-    last = event.revision;
-  }
-  if (last !== revision) throw invalid('/revision', 'the agent has no such revision', 'unknown_revision');
-  return state;
-};
-
-const undeleteWithinLimit = async (ctx: Ctx, agent_id: string, checkAgentLimit: CheckAgentLimit): Promise<Loaded<Agent.Agent>> => {
-  const members = await loadMembers(ctx);
-  const restored_by = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-  return ctx.transact(Agent, agent_id, (agent) => {
-    const events = undelete(agent, members, restored_by);
-    if (events.length > 0) checkAgentLimit();
-    return events;
-  });
-};
-
-/**
- * Restores an agent. If `revision` is given, its settings and model chain are set back to that revision; otherwise the
- * agent must be a deleted one.
- * @throws Refusal not_found, forbidden, conflict, plan_limit, invalid
- */
-export const restoreAgent = async (
-  ctx: Ctx,
-  { agent_id, revision }: Input<typeof Restore, 'tenant_id' | 'agent_id'>,
-  checkAgentLimit: CheckAgentLimit,
-) => {
-  await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);
-  if (revision === undefined) return undeleteWithinLimit(ctx, agent_id, checkAgentLimit);
-  return ctx.transact(Agent, agent_id, restore(await agentAt(ctx, agent_id, revision), revision));
 };
 
 /**

@@ -3,7 +3,9 @@ import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input } from '../context.ts';
 
+/** Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving time.) */
 const isTimeZone = (name: string): boolean => {
+  if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
@@ -58,6 +60,7 @@ export const changeSlackConfig = async (
   ctx: Ctx,
   { tenant_id: _, agent_id, ...changes }: Input<typeof AgentSlackConfigUpdate, 'tenant_id' | 'agent_id'>,
 ) => {
-  await loadAgent(ctx, agent_id);
-  return ctx.transact(SlackConfig, agent_id, SlackConfig.change(changes));
+  const { inherited_slack_config: inherited } = (await loadAgent(ctx, agent_id)).state;
+  const loaded = await ctx.transact(SlackConfig, agent_id, SlackConfig.change(changes, inherited));
+  return { ...loaded, state: SlackConfig.settingsInEffect(loaded.state, inherited) };
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { Refusal } from '../refusal.ts';
+import type { SlackConfig } from '../slack/slack-config.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 
 export const category = 'agent';
@@ -95,6 +96,8 @@ export type Agent = AgentSettings & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
+  /** The Slack settings of the agent from which this one was cloned; they apply until they change. Null for no clone. */
+  inherited_slack_config: SlackConfig | null;
   /** The last event that restricted the agent to admins or lifted this restriction; null if there is none. */
   admin_only_by: EventRef | null;
   roles: RoleAssignments<AgentRole>;
@@ -141,6 +144,7 @@ export const initial: Agent = {
   created_by_id: null,
   created_by_agent_id: null,
   models: [],
+  inherited_slack_config: null,
   admin_only_by: null,
   roles: {},
   grants: {},

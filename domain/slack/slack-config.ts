@@ -38,15 +38,37 @@ export const initial: SlackConfig = {
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
 
 /**
- * Changes the Slack settings of an agent.
+ * Returns the Slack settings that are in effect. A clone has those that it has inherited until they change for the first
+ * time: `config` is then still the state before the first event.
+ */
+export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
+  inherited !== null && config === initial ? inherited : config;
+
+/** Returns the event of a change. The first event of a clone also has what the clone has inherited. */
+const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<SlackConfig>): SlackConfigEvent[] => {
+  if (Object.keys(changed).length === 0) return [];
+  return [{ type: 'AgentSlackConfigChanged', data: current === config ? changed : { ...current, ...changed } }];
+};
+
+/**
+ * Changes the Slack settings of an agent. `inherited`: those with which the agent was cloned.
  * @throws Refusal invalid if the working hours would not end after they start
  */
 export const change =
-  (changes: SlackConfigChanges) =>
+  (changes: SlackConfigChanges, inherited: SlackConfig | null = null) =>
   (config: SlackConfig): SlackConfigEvent[] => {
-    const changed = changedFields(config, applyResets(changes, initial));
-    const { working_hours_start: start, working_hours_end: end } = { ...config, ...changed };
+    const current = settingsInEffect(config, inherited);
+    const changed = changedFields(current, applyResets(changes, initial));
+    const { working_hours_start: start, working_hours_end: end } = { ...current, ...changed };
     if (start !== null && end !== null && end <= start)
       throw invalid('/working_hours_end', 'must be after working_hours_start; working hours over midnight are not supported');
-    return Object.keys(changed).length > 0 ? [{ type: 'AgentSlackConfigChanged', data: changed }] : [];
+    return changedTo(config, current, changed);
+  };
+
+/** Sets the Slack settings of an agent back to `earlier`. `inherited`: those with which the agent was cloned. */
+export const restore =
+  (earlier: SlackConfig, inherited: SlackConfig | null = null) =>
+  (config: SlackConfig): SlackConfigEvent[] => {
+    const current = settingsInEffect(config, inherited);
+    return changedTo(config, current, changedFields(current, earlier));
   };

@@ -148,7 +148,14 @@ export const agents = {
   tables: [table, access, agentCounter.table],
   on: {
     AgentCreated: (event) => {
-      const { status: _, roles: __, grants: ___, admin_only_by: ____, ...row } = Agent.evolve(Agent.initial, event);
+      const {
+        status: _,
+        roles: __,
+        grants: ___,
+        admin_only_by: ____,
+        inherited_slack_config: _____,
+        ...row
+      } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
       const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
       const lifespan = { born: sortKey(event.position), died: MAX_SORT_KEY };

@@ -60,9 +60,14 @@ test('Slack settings with an invalid value are refused with 422, and the error p
     ['working_hours_days', ['Monday']],
     ['working_hours_start', '9:00'],
     ['working_hours_start', '24:00'],
+    ['working_hours_start', '23:60'],
+    ['working_hours_start', '09:00\n'],
+    ['working_hours_start', ''],
     ['working_hours_end', '08:00'],
     ['working_hours_tz', 'Mars/Olympus'],
     ['working_hours_tz', 'x'.repeat(65)],
+    ['working_hours_tz', '+01:00'],
+    ['working_hours_tz', ''],
     ['working_hours_enabled', 'yes'],
     ['colour', 'red'],
   ];
@@ -77,6 +82,35 @@ test('Slack settings with an invalid value are refused with 422, and the error p
     ['slack_rpm_limit', 1],
   ] as const)
     assert.is((await put({ [field]: value })).status, 200);
+});
+
+test('the end of the working hours is compared with the merged settings: the same minute is refused, one minute later is accepted', async () => {
+  const hours = async () => {
+    const { working_hours_start, working_hours_end } = (await p.send('GET', path)).body as Json;
+    return [working_hours_start, working_hours_end];
+  };
+  const change = async (start?: string | null, end?: string | null) =>
+    (
+      await put({
+        ...(start === undefined ? {} : { working_hours_start: start }),
+        ...(end === undefined ? {} : { working_hours_end: end }),
+      })
+    ).status;
+  assert.is(await change('00:00', '00:01'), 200);
+  assert.equal([await change(undefined, '00:00'), await change('00:01'), await hours()], [422, 422, ['00:00', '00:01']]);
+  assert.equal([await change(undefined, '23:59'), await change('23:58'), await change('23:59')], [200, 200, 422]);
+  assert.equal([await change('09:00', '09:00'), await change('22:00', '06:00'), await hours()], [422, 422, ['23:58', '23:59']]);
+  assert.equal(
+    [await change('10:00', '10:01'), await change(null), await change(undefined, '00:00'), await hours()],
+    [200, 200, 200, [null, '00:00']],
+  );
+  assert.equal([await change('00:00'), await change('00:00', null), await hours()], [422, 200, ['00:00', null]]);
+});
+
+test('of two changes at the same time that together would be refused, one succeeds', async () => {
+  await put({ working_hours_start: '09:00', working_hours_end: '17:00' });
+  const answers = await Promise.all([put({ working_hours_start: '16:00' }), put({ working_hours_end: '15:00' })]);
+  assert.equal(answers.map(({ status }) => status).sort(), [200, 422]);
 });
 
 test('a member without a role on the agent can neither read nor change its Slack settings; a deleted agent has none', async () => {

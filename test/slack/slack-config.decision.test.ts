@@ -33,4 +33,22 @@ test('working hours must end after they start, also if only one of the two times
   assert.equal(change({ working_hours_start: null, working_hours_end: '06:00' })(hours).length, 1);
 });
 
+test('a clone has the inherited settings until a change, which also records them; then only the stream counts', () => {
+  const inherited = { ...hours, slack_rpm_limit: 10 };
+  assert.equal(SlackConfig.settingsInEffect(initial, inherited), inherited);
+  assert.equal(SlackConfig.settingsInEffect({ ...initial }, inherited), initial, 'the state after an event that cleared all');
+  assert.equal(change({ slack_rpm_limit: 10 }, inherited)(initial), []);
+  assert.equal(change({ slack_rpm_limit: null }, inherited)(initial), eventOf({ ...inherited, slack_rpm_limit: null }));
+  assert.equal(change({ slack_rpm_limit: 11 }, inherited)({ ...inherited }), eventOf({ slack_rpm_limit: 11 }));
+  assert.throws(() => change({ working_hours_end: '09:00' }, inherited)(initial), 'must be after working_hours_start');
+});
+
+test('restoring earlier settings records the fields that differ, also for a clone', () => {
+  const { restore } = SlackConfig;
+  assert.equal(restore(initial)(hours), eventOf({ working_hours_start: null, working_hours_end: null }));
+  assert.equal(restore(hours)(hours), []);
+  assert.equal(restore(hours, hours)(initial), []);
+  assert.equal(restore(initial, hours)(initial), eventOf(initial));
+});
+
 test.run();

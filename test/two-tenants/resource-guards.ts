@@ -108,14 +108,18 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   {
     name: 'agents: every member may restore them',
     edits: [
-      ['commands/agents/agent.ts', "await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);", ''],
+      [
+        'commands/agents/restore-agent.ts',
+        "await ctx.require(revision === undefined ? 'agent:delete' : 'agent:settings:write', agent_id);",
+        '',
+      ],
       ['api/agents/agent.ts', "if (!(await ctx.may('agent:settings:write', agent_id))) await ctx.require('agent:delete', agent_id);", ''],
     ],
   },
   mutantSeenBy(
     'tenants/member.api.test.ts',
     'agents: read access allows restoring a revision',
-    'commands/agents/agent.ts',
+    'commands/agents/restore-agent.ts',
     "'agent:delete' : 'agent:settings:write'",
     "'agent:delete' : 'agent:read'",
   ),
