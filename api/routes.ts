@@ -19,6 +19,8 @@ import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { agentSkillOperations } from './skills/agent-skills.ts';
+import { skillOperations } from './skills/skill.ts';
 import { slackConfigOperations } from './slack/slack-config.ts';
 import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
@@ -46,6 +48,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
     ...agentHistoryOperations,
   },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
+  Skills: { ...skillOperations, ...agentSkillOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
   'API keys': apiKeyOperations,

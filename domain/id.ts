@@ -13,6 +13,7 @@ const EXAMPLE_IDS = {
   agent: 'czdoc9is0j8ht9lgmxg9edn58',
   user: 'c1u33xtplpft75v2seh60kvj5',
   model: 'c0ce9uvw53efr4edt2sywb3wk',
+  skill: 'cke0w9ax4rhv1tn7dq3zs5mjf',
   plan: 'ch5dnsipzz5fk2z9ri19r0wyo',
   'API key': 'cjfljooa5lqsaj08xui6d39zz',
   'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',

@@ -7,6 +7,7 @@ import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
+import { skills } from './skills/skill.ts';
 import { tenants } from './tenants/tenant.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
@@ -22,6 +23,7 @@ export const projections = [
   models,
   plans,
   runnerCredentials,
+  skills,
   tenants,
   users,
 ] as const satisfies readonly AnyProjection[];

@@ -58,6 +58,7 @@ wait.
 export const TAGS = [
   { name: 'Agents', description: 'Agents: their settings, model chains, deletion and history.' },
   { name: 'Access', description: 'Who may do what with an agent: roles, grants and the permissions of each role.' },
+  { name: 'Skills', description: 'Instructions that agents follow for a task, which agents have them, and how they are configured.' },
   { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
   { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },
   {

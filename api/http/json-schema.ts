@@ -83,6 +83,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   roles: 'The id of the user',
   grants: 'The id of the user',
   models: 'The id of the model',
+  skills: 'The id of the skill',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',
   'runner-credentials': 'The id of the credential',

@@ -4,6 +4,7 @@ import { type ById, type Transient, withEntry, withoutEntry } from '../immutable
 import { Refusal } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
+import { type AgentSkillEvent, type AgentSkills, applySkillEvent, noSkills } from './skill-grants.ts';
 
 export const category = 'agent';
 
@@ -61,6 +62,7 @@ export type AgentEvent =
   | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
   | { type: 'AgentModelGranted'; data: { model_id: string; models: readonly ChainLink[] } }
   | { type: 'AgentModelRevoked'; data: { model_id: string; models: readonly ChainLink[] } }
+  | AgentSkillEvent
   | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
   | { type: 'AgentRoleRevoked'; data: { user_id: string } }
   | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
@@ -78,7 +80,9 @@ export type AgentModel = { model_id: string; access: ModelAccess; created_at: st
 /** Roles by user id. `by` is the event that assigned the role. `since` is the sort key of this event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
-export type Agent = AgentSettings & {
+type AgentParts = AgentSettings & AgentSkills;
+
+export type Agent = AgentParts & {
   /** `released`: the agent is deleted, and its slug is free for another agent. It can no longer be restored. */
   status: 'absent' | 'live' | 'deleted' | 'released';
   id: string;
@@ -127,6 +131,7 @@ export const defaults = {
 
 export const initial: Agent = {
   ...defaults,
+  ...noSkills,
   status: 'absent',
   id: '',
   tenant_id: '',
@@ -223,6 +228,12 @@ const applyEvent = (
     case 'AgentModelGranted':
     case 'AgentModelRevoked':
       return { models: modelsOf(event.data.models, event.at) };
+    case 'AgentSkillGranted':
+    case 'AgentSkillRevoked':
+    case 'AgentSkillConfigReplaced':
+    case 'AgentSkillConfigCleared':
+    case 'AgentSkillPermissionsReplaced':
+      return applySkillEvent(agent, event, transient);
     case 'AgentRoleAssigned':
       return { roles: withAssignment(agent.roles, event.data, event, transient) };
     case 'AgentRoleRevoked':

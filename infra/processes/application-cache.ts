@@ -5,6 +5,7 @@ import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as Skill from '../../domain/skills/skill.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -12,7 +13,7 @@ import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate
 import type { Log } from '../eventstore/event-log.ts';
 
 /** The aggregates that most requests read without changing them. One subscription updates their cached states. */
-const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, SlackConfig, Tenant, User];
+const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Skill, SlackConfig, Tenant, User];
 
 /**
  * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token

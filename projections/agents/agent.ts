@@ -154,6 +154,8 @@ export const agents = {
         grants: ___,
         admin_only_by: ____,
         inherited_slack_config: _____,
+        skills: ______,
+        skill_permissions: _______,
         ...row
       } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
@@ -180,6 +182,11 @@ export const agents = {
     AgentModelChainReordered: patchChain,
     AgentModelGranted: patchChain,
     AgentModelRevoked: patchChain,
+    AgentSkillGranted: touch,
+    AgentSkillRevoked: touch,
+    AgentSkillConfigReplaced: touch,
+    AgentSkillConfigCleared: touch,
+    AgentSkillPermissionsReplaced: touch,
     AgentDeleted: (event) => [
       patch('agents', keyOf(event), { deleted: true, died: sortKey(event.position), updated_at: event.at }),
       agentCounter.add(event.tenant, -1),

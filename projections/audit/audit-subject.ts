@@ -6,6 +6,7 @@ import type { Recorded } from '../../domain/event.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as Skill from '../../domain/skills/skill.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
@@ -13,7 +14,7 @@ import type { Table } from '../table.ts';
 
 /**
  * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
- * tenants, models, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it belongs to; null
+ * tenants, skills, models, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it belongs to; null
  * for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without secrets.
  */
 export const subjectTable = {
@@ -54,6 +55,8 @@ const role =
   (of: 'roles' | 'grants'): FieldsOf =>
   ({ user_id, role: given = null }) => ({ [`${of}/${user_id}`]: given });
 
+const skillFields: FieldsOf = ({ generation: _, ...fields }) => ({ version: Skill.initial.version, ...fields, deleted: false });
+
 /** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
 const FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentCreated: ({ owner_id, generation: _, ...fields }) => ({
@@ -80,6 +83,13 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentOwnershipTransferred: ({ new_owner_id, old_owner_ids }) => ({
     ...Object.fromEntries((old_owner_ids as readonly string[]).map((id) => [`roles/${id}`, 'MANAGER'])),
     [`roles/${new_owner_id}`]: 'OWNER',
+  }),
+  AgentSkillGranted: ({ skill_id, is_enabled }) => ({ [`skills/${skill_id}`]: { is_enabled } }),
+  AgentSkillRevoked: ({ skill_id }) => ({ [`skills/${skill_id}`]: null, [`skill_configs/${skill_id}`]: null }),
+  AgentSkillConfigReplaced: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: SECRET }),
+  AgentSkillConfigCleared: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: null }),
+  AgentSkillPermissionsReplaced: ({ permissions }) => ({
+    skill_permissions: (permissions as readonly Row[]).map(({ since: _, ...permission }) => permission),
   }),
   AgentDeleted: () => ({ deleted: true }),
   AgentRestored: ({ of_revision: _, models, ...fields }) => ({ ...fields, ...modelsOf({ models }), deleted: false }),
@@ -111,6 +121,11 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   IntegrationUpdated: allFields,
   IntegrationSecretRotated: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
   IntegrationDisconnected: () => ({ connected: false }),
+  SkillCreated: skillFields,
+  SkillAuthored: skillFields,
+  SkillImported: skillFields,
+  SkillUpdated: allFields,
+  SkillDeleted: () => ({ deleted: true }),
   AccountAllowed: () => ({ allowed: true }),
   AccountDisallowed: () => ({ allowed: false }),
   ModelRegistered: allFields,
@@ -129,6 +144,9 @@ const FIRST_EVENTS: readonly string[] = [
   'UserRegistered',
   'ApiKeyCreated',
   'IntegrationConnected',
+  'SkillCreated',
+  'SkillAuthored',
+  'SkillImported',
   'AccountAllowed',
   'ModelRegistered',
   'PlanCreated',
@@ -140,6 +158,7 @@ const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Tenant.category]: ({ id }) => id,
   [Integration.category]: ({ data }) => (data as Row).tenant_id ?? null,
   [ApiKey.category]: ({ data }) => (data as Row).tenant_id ?? null,
+  [Skill.category]: ({ tenant }) => tenant,
   [User.category]: () => null,
   [AllowedAccount.category]: () => null,
   [Model.category]: () => null,
@@ -196,7 +215,9 @@ export const subjectChangesOf = (event: Recorded): readonly Change[] => {
   const id = subjectIdOf(event);
   const { email } = event.data as Row;
   const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => {
-    const fields = Object.entries({ ...storedFields(old!), ...fieldsOf(event) }).filter(([, value]) => value !== null && value !== SECRET);
+    const fields = Object.entries({ ...storedFields(old!), ...fieldsOf(event) }).filter(
+      ([name, value]) => value !== null && name !== 'secret',
+    );
     return {
       of_tenant: old ? old.of_tenant : (TENANTS[event.category]?.(event) ?? null),
       name: newNameOf(event) ?? old?.name ?? null,

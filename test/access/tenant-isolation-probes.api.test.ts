@@ -2,8 +2,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Answer } from '../fixtures/test-platform.ts';
+import { ruleFor } from '../two-tenants/access-rules.ts';
 import { createDataset, type Dataset } from '../two-tenants/dataset.ts';
-import { PRINCIPALS, type PrincipalName, ruleFor } from '../two-tenants/expected-access.ts';
+import { PRINCIPALS, type PrincipalName } from '../two-tenants/expected-access.ts';
 import { type Call, callsOf, type Document } from '../two-tenants/id-positions.ts';
 import {
   canSeeHidden,
@@ -160,9 +161,11 @@ const documentOf = (dataset: Dataset): Document => dataset.document as unknown a
  */
 const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(
-    ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'users'].map((projection) => [
-      ...dataset.foldedRows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
-    ]),
+    ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'skills', 'users'].map(
+      (projection) => [
+        ...dataset.foldedRows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
+      ],
+    ),
   );
 
 test('no caller can read, change or detect a resource to which they have no access, wherever in a request its id is sent', async () => {
@@ -222,8 +225,8 @@ test('a body with a field that the OpenAPI document does not name is refused and
 test('the OpenAPI document names the permissions that each operation requires', async () => {
   const dataset = await createDataset();
   for (const { method, path, description = '' } of callsOf(documentOf(dataset))) {
-    const { all, onDelivery } = ruleFor(method, path, description);
-    for (const permission of onDelivery ? ['agent:chat:read'] : all)
+    const { all, onDelivery, runnerOnly } = ruleFor(method, path, description);
+    for (const permission of onDelivery ? ['agent:chat:read'] : runnerOnly ? [] : all)
       if (permission !== 'any')
         assert.ok(description.includes(`\`${permission}\``), `${method} ${path} needs ${permission}: ${description}`);
   }

@@ -29,6 +29,7 @@ const createResources = async (tenant: string, key: string) => {
     runner: await post(`/agents/${agent}/runner-keys`, { name: 'r' }),
     hook,
     delivery: await deliver(hook),
+    skill: await post('/skills', { name: 'S', slug: 's', description: 'd', instructions: 'i' }),
     model: p.eventsOf('ModelRegistered')[0]!.id,
   };
 };
@@ -54,6 +55,14 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['POST', '/agents/ID/runner-keys', 'agent_id', { name: 'r' }],
   ['DELETE', `/agents/${ours.agent_id}/runner-keys/ID`, 'runner'],
   ['GET', '/agents/ID/runner-credentials', 'agent_id'],
+  ['GET', '/skills/ID', 'skill'],
+  ['PATCH', '/skills/ID', 'skill', { name: 'x' }],
+  ['DELETE', '/skills/ID', 'skill'],
+  ['GET', '/agents/ID/skills', 'agent_id'],
+  ['POST', '/agents/ID/skills', 'agent_id', { skill_id: ours.skill }],
+  ['DELETE', `/agents/${ours.agent_id}/skills/ID`, 'skill'],
+  ['GET', '/agents/ID/skill-permissions', 'agent_id'],
+  ['PUT', '/agents/ID/skill-permissions', 'agent_id', { permissions: [] }],
   ['DELETE', '/api-keys/ID', 'key'],
   ['DELETE', '/api-keys/ID', 'runner'],
   ['GET', '/webhook-integrations/ID', 'hook'],
@@ -114,6 +123,7 @@ test('each list in a tenant contains only resources of that tenant', async () =>
   for (const path of [
     '/agents',
     '/api-keys',
+    '/skills',
     '/webhook-integrations',
     '/audit-logs?limit=200',
     '/members',

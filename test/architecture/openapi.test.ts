@@ -4,11 +4,10 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { PROBLEMS } from '../../api/http/problem.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
-import { LABELS } from '../../domain/agents/role-permissions.ts';
 import { arbitraryOf, openObjects, type Schema, type Schemas, schemaErrors } from '../fixtures/json-schema.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
-import { addMember, type TestPlatform } from '../fixtures/users.ts';
-import { sign } from '../fixtures/webhook-platform.ts';
+import type { TestPlatform } from '../fixtures/users.ts';
+import { createResources, namedIn, pathOf, type Resources } from './existing-resources.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
 type Body = { content: Record<string, { schema: Schema }> };
@@ -103,66 +102,6 @@ test('the OpenAPI document contains exactly the routes that the application serv
   assert.equal([...new Set(mounted)].sort(), described.map(({ path, method }) => `${method} ${path}`).sort());
 });
 
-/** Creates a resource of every kind, so that requests can contain existing ids. */
-const createResources = async () => {
-  const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
-  const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
-  const { user_id, key_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
-  const victim = await made('/admin/tenants', { name: 'V', slug: `v${Math.random().toString(36).slice(2)}`, owner_email: 'v@example.com' });
-  const secret = 'a secret of more than 24 bytes';
-  const hook = await made(`${p.tenant}/webhook-integrations`, { provider: 'github', agent_id: agent, label: 'Code', secret });
-  const raw = '{"zen":"Keep it simple"}';
-  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign(raw, secret) };
-  await p.send('POST', `/hooks/inbound/${hook}`, { raw, headers });
-  const delivery = p.eventsOf('WebhookAccepted').at(-1)!.id;
-  const created = { name: 'A key' };
-  const keys = {
-    platform: await made('/admin/api-keys', created),
-    runner: await made(`${p.tenant}/agents/${agent}/runner-keys`, created),
-    tenant: key_id,
-  };
-  const account = await made('/admin/allowed-accounts', { email: `a${Math.random().toString(36).slice(2)}@example.com` });
-  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'MANAGER' } });
-  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'EDITOR' } });
-  const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
-  if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
-  return { agent, user: user_id, keys, account, victim, hook, delivery, models, plan: p.eventsOf('PlanCreated')[0]!.id };
-};
-type Resources = Awaited<ReturnType<typeof createResources>>;
-
-const namedIn = ({ agent, user, models, plan }: Resources) => {
-  const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
-  const ids: Record<string, unknown[]> = {
-    ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan] },
-    ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
-    ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
-    ...{ revision: [0, 1, 1_000_000] },
-    ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
-  };
-  return (name: string) => {
-    if (name === 'model_ids') return fc.uniqueArray(fc.constantFrom(...models), { minLength: 1, maxLength: 5 });
-    if (name === 'failover_chain') return fc.constant([]);
-    return ids[name] && fc.constantFrom(...ids[name]);
-  };
-};
-
-const idIn = (path: string, { keys, hook, account }: Resources): string => {
-  if (path.includes('allowed-accounts')) return account;
-  if (path.includes('webhook-integrations')) return hook;
-  if (path.includes('runner-keys')) return keys.runner;
-  return path.startsWith('/admin') ? keys.platform : keys.tenant;
-};
-
-const pathOf = (path: string, of: Resources): string =>
-  path
-    .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
-    .replace('{agent_id}', of.agent)
-    .replace('{user_id}', of.user)
-    .replace('{delivery_id}', of.delivery)
-    .replace('{model_id}', of.models[0]!)
-    .replace('{name}', 'agents')
-    .replace('{id}', idIn(path, of));
-
 type Sent = { query: Record<string, unknown>; body: unknown };
 
 const WRONG = [null, true, -1, 1.5, 1e15, '', 'x'.repeat(2_000), 'né\u202e', [], {}, ['x'], { x: 1 }];
@@ -232,9 +171,9 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 };
 
 /**
- * Parts of the paths of operations that cannot succeed in this test, because they need a message broker or Postgres.
+ * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres or a runner key.
  */
-const NEVER_SUCCESSFUL = ['runner-credentials', '/admin/projections/'];
+const NEVER_SUCCESSFUL = ['runner-credentials', '/admin/projections/', '/skills/author'];
 
 const MISSING = `c${'0'.repeat(24)}`;
 
@@ -248,7 +187,7 @@ const sampled = (operation: Described, of: Resources): Sent[] => {
 const checkUnknownIds = async (name: string, path: string, method: string, operation: Described, of: Resources): Promise<void> => {
   const [sent] = sampled(operation, of);
   for (const id of path.match(/\{\w+\}/g) ?? []) {
-    const answer = await ask(p, method, pathOf(path.replace(id, MISSING), of), sent!);
+    const answer = await ask(p, method, pathOf(p, path.replace(id, MISSING), of), sent!);
     assert.ok([404, 422].includes(answer.status), `${name} without ${id} answers ${answer.status}: ${answer.text}`);
     assert.ok(operation.responses[answer.status], `${name} answers ${answer.status}, which the document does not know`);
     checkProblem(name, answer);
@@ -261,14 +200,14 @@ test(`every operation responds to valid and almost valid requests as documented 
   const never: string[] = [];
   for (const { path, method, operation } of described.filter(({ operation }) => operation.operationId in p.operations)) {
     const name = `${method} ${path}`;
-    let of = await createResources();
+    let of = await createResources(p);
     let done = 0;
     await fc.assert(
       fc.asyncProperty(requests(operation, of), async (sent) => {
-        const answer = await ask(p, method, pathOf(path, of), sent);
+        const answer = await ask(p, method, pathOf(p, path, of), sent);
         counts[answer.status] = (counts[answer.status] ?? 0) + 1;
         if (answer.status < 300) done++;
-        if (answer.status === 204 && method === 'delete') of = await createResources();
+        if (answer.status === 204 && method === 'delete') of = await createResources(p);
         checkAnswer(name, operation, answer);
       }),
       {

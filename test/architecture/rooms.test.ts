@@ -26,7 +26,20 @@ const FORBIDDEN_CODE: Record<string, RegExp> = {
   projections: /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(UUID|Bytes|Int)\b/,
 };
 
-const AREAS = ['access', 'agents', 'audit', 'billing', 'identity', 'operations', 'runners', 'slack', 'tenants', 'tools', 'webhooks'];
+const AREAS = [
+  'access',
+  'agents',
+  'audit',
+  'billing',
+  'identity',
+  'operations',
+  'runners',
+  'skills',
+  'slack',
+  'tenants',
+  'tools',
+  'webhooks',
+];
 const INFRA_FOLDERS = [
   'aggregates',
   'blobs',

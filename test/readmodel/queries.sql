@@ -2597,6 +2597,263 @@ from
       51
   ) as "page";
 
+-- skillById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "skills"."skills" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- visibilityOf: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "skills"."skills" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- skillPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "skill"."doc" as "doc",
+      "skill"."created_at" as "value",
+      "skill"."id" as "id"
+    from
+      "skills"."skills" as "skill"
+    where
+      "skill"."tenant_id" = $2
+    order by
+      "skill"."created_at" desc,
+      "skill"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- skillPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "skill"."doc" as "doc",
+      "skill"."created_at" as "value",
+      "skill"."id" as "id"
+    from
+      "skills"."skills" as "skill"
+    where
+      "skill"."tenant_id" = $2
+      and ("skill"."created_at", "skill"."id") < ($3, $4)
+    order by
+      "skill"."created_at" desc,
+      "skill"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- skillPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "skill"."doc" as "doc",
+      "skill"."created_at" as "value",
+      "skill"."id" as "id"
+    from
+      "skills"."skills" as "skill"
+    where
+      "skill"."tenant_id" = $2
+    order by
+      "skill"."created_at" asc,
+      "skill"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- skillPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "skill"."doc" as "doc",
+              "skill"."created_at" as "value",
+              "skill"."id" as "id"
+            from
+              "skills"."skills" as "skill"
+            where
+              "skill"."tenant_id" = $2
+              and ("skill"."created_at", "skill"."id") > ($3, $4)
+            order by
+              "skill"."created_at" asc,
+              "skill"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "skill"."doc" as "doc",
+              "skill"."created_at" as "value",
+              "skill"."id" as "id"
+            from
+              "skills"."skills" as "skill"
+            where
+              "skill"."tenant_id" = $5
+              and "skill"."created_at" is null
+            order by
+              "skill"."created_at" asc,
+              "skill"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- skillPage: of a visibility
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "skill"."doc" as "doc",
+      "skill"."created_at" as "value",
+      "skill"."id" as "id"
+    from
+      "skills"."skills" as "skill"
+    where
+      "skill"."tenant_id" = $2
+      and "skill"."visibility" = $3
+    order by
+      "skill"."created_at" desc,
+      "skill"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- skillCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."skills" as value,
+      stored.revision
+    from
+      "skills"."skill_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
 -- tenantPage: first page
 select
   string_agg("page"."doc", $1) filter (

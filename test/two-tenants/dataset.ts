@@ -184,7 +184,7 @@ export const createDataset = async () => {
       await p.waitForProjections();
     },
     sibling: home.sibling,
-    hidden: { agent: home.second, model } as Resources,
+    hidden: { agent: home.second, model, skill: home.privateSkill } as Resources,
     inactive: { suspended: suspended.id, closed: closed.id },
     marks: { home: marksOf('home', home), away: marksOf('away', away) },
   };

@@ -58,6 +58,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   integration_id: 'integration',
   key_id: 'api key',
   model_id: 'model',
+  skill_id: 'skill',
   model_ids: 'model',
   failover_chain: 'fallback model',
   plan_id: 'plan',
@@ -90,11 +91,12 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
-/** The places of ids in a body, including nested objects. */
+/** The places of ids in a body, including nested objects and lists of objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
     if (containsId(document, field)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
-    return inBody(document, path, resolved(document, field));
+    const { items, ...nested } = resolved(document, field);
+    return inBody(document, path, items ? resolved(document, items) : nested);
   });
 
 const idPositionsOf = (document: Document, path: string, call: OperationEntry): IdPosition[] => {
@@ -130,7 +132,10 @@ const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<
     const wanted = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name) || name in ids);
     return Object.fromEntries(wanted.map(([name, field]) => [name, exampleField(document, field, ids, name)]));
   }
-  if (type === 'array') return Array.from({ length: schema.minItems ?? 0 }, () => exampleOf(document, schema.items!, ids));
+  if (type === 'array') {
+    const itemHasId = Object.keys(resolved(document, schema.items ?? {}).properties ?? {}).some((name) => name in ids);
+    return Array.from({ length: Math.max(schema.minItems ?? 0, itemHasId ? 1 : 0) }, () => exampleOf(document, schema.items!, ids));
+  }
   if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
   if (type === 'boolean') return true;
   if (schema.format === 'email') return `made${createdCount++}@example.test`;

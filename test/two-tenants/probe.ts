@@ -1,14 +1,14 @@
 import { tokenOf } from '../../domain/event.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
+import { type Rule, ruleFor } from './access-rules.ts';
 import type { Dataset } from './dataset.ts';
 import {
   hasOnlyAgentRoles,
   OTHER_TENANT_PRINCIPALS,
   type PrincipalName,
-  type Rule,
-  ruleFor,
   type State,
   seesNoAgent,
+  seesPrivateSkills,
   statusesFor,
   type Target,
 } from './expected-access.ts';
@@ -30,7 +30,7 @@ const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type
 /** Types of resources that belong to one agent. For these, a probe also sends the id of a resource of another agent. */
 const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential'];
 /** For each of these types, the dataset has a resource that only some callers may see, such as an admin-only agent. */
-const HIDDEN: readonly ResourceType[] = ['agent', 'model'];
+const HIDDEN: readonly ResourceType[] = ['agent', 'model', 'skill'];
 /**
  * For some types, another type that is as similar as possible. A probe sends an id of that type as an id of the wrong
  * type; for all other types, an agent's id.
@@ -192,6 +192,7 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
     ...(who === 'signed in' ? [] : [suspended]),
     ...(call.path === '/me' || call.operationId === 'exportAuditLogs' ? [] : [dataset.hidden.model!]),
     ...(hasOnlyAgentRoles(who) ? [dataset.hidden.agent!] : []),
+    ...(seesPrivateSkills(who) || /\/audit-logs(\/|$)/.test(call.path) ? [] : [dataset.hidden.skill!]),
     ...(seesNoAgent(who) && call.operationId === 'listAgents' ? [dataset.own.agent!] : []),
   ];
   const shown = withoutSentIds(dataset, call, variant, withoutEchoes(answer));
@@ -230,11 +231,12 @@ export const isComparable = (who: PrincipalName, { differs, label }: Variant): b
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
 /**
- * Whether the variant sends the id of the admin-only agent, and the principal may see that agent. If so, the principal
- * can use the agent like any other one.
+ * Whether the variant sends the id of the admin-only agent or of the private skill, and the principal may see it. If so,
+ * the principal can use it like any other one.
  */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
-  differs?.type === 'agent' && label.endsWith('hidden') && !hasOnlyAgentRoles(who);
+  label.endsWith('hidden') &&
+  ((differs?.type === 'agent' && !hasOnlyAgentRoles(who)) || (differs?.type === 'skill' && seesPrivateSkills(who)));
 
 /** Whether the response contains a log position. Events of other tenants must not influence that position. */
 export const showsPosition = (call: Call, { asOf, differs }: Variant): boolean =>

@@ -23,6 +23,7 @@ export type ResourceType =
   | 'integration'
   | 'delivery'
   | 'runner credential'
+  | 'skill'
   | 'user'
   | 'model'
   | 'fallback model'
@@ -106,6 +107,12 @@ export const seedTenant = async (p: Platform, slug: string) => {
   // A key of an ADMIN, because an ADMIN may not revoke the keys of an OWNER.
   const apiKey = await request(p, 'POST', `${tenant}/api-keys`, keys.admin, { name: 'spare' });
   const integration = await post('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Repo' });
+  const skillFields = { name: 'Skill', description: 'A skill', instructions: 'Do it' };
+  const skill = (await post('/skills', { ...skillFields, slug: 'public', visibility: 'public' })).id;
+  const privateSkill = (await post('/skills', { ...skillFields, slug: 'private' })).id;
+  await post(`/agents/${agent}/skills`, { skill_id: skill });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/skill-permissions`, owner, { permissions: [{ skill_id: skill }] });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/can-author-skills`, owner, { can_author_skills: true });
   const resources: Resources = {
     tenant: id,
     agent,
@@ -119,9 +126,10 @@ export const seedTenant = async (p: Platform, slug: string) => {
     integration: integration.id,
     delivery: await sendDelivery(p, integration),
     'runner credential': (await issueCredential(p, id, agent)).id,
+    skill,
   };
   const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await issueCredential(p, id, second)).id };
-  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, sibling, resources };
+  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, privateSkill, sibling, resources };
 };
 
 export type SeededTenant = Awaited<ReturnType<typeof seedTenant>>;

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { displayText, Slug, text } from '../../domain/fields.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { createUnique } from '../create-unique.ts';
+import { assertJsonSchema, JsonObjectField } from '../json-schema-validator.ts';
+
+export const MAX_INSTRUCTIONS_LENGTH = 100_000;
+
+const Name = displayText(1, 64);
+const Description = text(1, 1024);
+const Instructions = text(1, MAX_INSTRUCTIONS_LENGTH);
+const VisibilityField = z.enum(Skill.VISIBILITIES);
+
+const FIELDS = {
+  name: { description: 'What people see in lists', examples: ['Summarize pull requests'] },
+  description: { description: 'What the skill does, and when to use it', examples: ['Summarizes a pull request in five sentences'] },
+  visibility: { description: '`public`: every member sees it; `private`: only OWNER and ADMIN, and the agent that authored it' },
+  instructions: { description: 'What the agent does with the skill', examples: ['Read the diff. Then write five sentences about it.'] },
+  config_schema: {
+    description: 'A JSON Schema (draft 2020-12 or draft-07) that the configuration must match; null: any object',
+    examples: [{ type: 'object', properties: { token: { type: 'string' } } }],
+  },
+} as const;
+
+export const SkillCreate = z
+  .strictObject({
+    name: Name.meta(FIELDS.name),
+    slug: Slug.meta({ description: 'Unique in the tenant', examples: ['summarize-pull-requests'] }),
+    description: Description.meta(FIELDS.description),
+    visibility: VisibilityField.default('private').meta(FIELDS.visibility),
+    instructions: Instructions.meta(FIELDS.instructions),
+    config_schema: JsonObjectField.nullable().default(null).meta(FIELDS.config_schema),
+  })
+  .meta({
+    id: 'SkillCreate',
+    examples: [
+      {
+        name: 'Summarize pull requests',
+        slug: 'summarize-pull-requests',
+        description: 'Summarizes a pull request in five sentences',
+        instructions: 'Read the diff. Then write five sentences about it.',
+      },
+    ],
+  });
+
+export const SkillUpdate = z
+  .strictObject({
+    name: Name.nullish().meta(FIELDS.name),
+    description: Description.nullish().meta(FIELDS.description),
+    visibility: VisibilityField.nullish().meta(FIELDS.visibility),
+    instructions: Instructions.nullish().meta(FIELDS.instructions),
+    config_schema: JsonObjectField.nullish().meta(FIELDS.config_schema),
+  })
+  .meta({ id: 'SkillUpdate', examples: [{ visibility: 'public' }] });
+
+/** Claims the slug of a new skill and creates it. @throws Refusal slug_taken */
+const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Skill.Skill>> =>
+  createUnique(ctx, Skill, {
+    kind: 'skill',
+    key: first.data.slug,
+    claim: (generation) => Skill.claim(first, generation),
+    isClosed: ({ status }) => status === 'deleted',
+  });
+
+/** Creates a skill. @throws Refusal slug_taken, invalid */
+export const createSkill = async (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof SkillCreate, 'tenant_id'>) => {
+  assertJsonSchema(ctx, '/config_schema', fields.config_schema);
+  return claimSlug(ctx, { type: 'SkillCreated', data: fields });
+};
+
+/** Changes a skill. Absent fields stay as they are. @throws Refusal not_found, invalid */
+export const updateSkill = async (
+  ctx: Ctx,
+  { tenant_id: _, skill_id, ...changes }: Input<typeof SkillUpdate, 'tenant_id' | 'skill_id'>,
+): Promise<Loaded<Skill.Skill>> => {
+  Skill.assertExists((await ctx.load(Skill, skill_id)).state);
+  assertJsonSchema(ctx, '/config_schema', changes.config_schema);
+  return ctx.transact(Skill, skill_id, Skill.update(changes));
+};
+
+/** Deletes a skill. @throws Refusal not_found */
+export const deleteSkill = (ctx: Ctx, { skill_id }: { skill_id: string }) => ctx.transact(Skill, skill_id, Skill.remove);
+
+/**
+ * Checks that an agent may author a skill of this visibility.
+ * @throws Refusal forbidden
+ */
+const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibility): Promise<void> => {
+  const { state: agent } = await loadAgent(ctx, agent_id);
+  if (!agent.can_author_skills) throw new Refusal('forbidden', 'The agent may not author skills: can_author_skills is false');
+  if (visibility === 'public' && agent.skill_visibility_scope === 'private_only')
+    throw new Refusal('forbidden', 'The agent may author only private skills: its skill_visibility_scope is private_only');
+};
+
+/**
+ * Lets the runner of an agent create a skill in the name of the agent.
+ * @throws Refusal forbidden if the caller is no runner, or the agent may not author such a skill; slug_taken, invalid
+ */
+export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
+  const { tenant_id: _, agent_id, ...fields } = input;
+  // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the agent
+  // may no longer author skills.
+  await ctx.sideEffect(async () => {
+    await checkAuthor(ctx, agent_id, fields.visibility);
+    return null;
+  });
+  assertJsonSchema(ctx, '/config_schema', fields.config_schema);
+  return claimSlug(ctx, { type: 'SkillAuthored', data: { ...fields, author_agent_id: agent_id } });
+};

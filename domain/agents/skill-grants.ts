@@ -1,0 +1,57 @@
+import type { Recorded } from '../event.ts';
+import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
+
+/**
+ * A skill that an agent has. `config` is the event with its encrypted configuration; null if it has none. The state does
+ * not contain the configuration itself, because most readers of an agent do not need it.
+ */
+export type GrantedSkill = {
+  readonly is_enabled: boolean;
+  readonly created_at: string;
+  readonly config: { readonly revision: number; readonly at: string } | null;
+};
+
+/** What an agent may do with a skill. `use` is the only action. A skill without an entry is allowed. */
+export type SkillPermission = { readonly skill_id: string; readonly action: 'use'; readonly allowed: boolean; readonly created_at: string };
+
+/** A permission in an event. `since` is when it was given; null if this event gives it. */
+export type SkillPermissionEntry = Omit<SkillPermission, 'created_at'> & { readonly since: string | null };
+
+export type AgentSkillEvent =
+  | { type: 'AgentSkillGranted'; data: { skill_id: string; is_enabled: boolean } }
+  | { type: 'AgentSkillRevoked'; data: { skill_id: string } }
+  | { type: 'AgentSkillConfigReplaced'; data: { skill_id: string; sealed_config: string } }
+  | { type: 'AgentSkillConfigCleared'; data: { skill_id: string } }
+  | { type: 'AgentSkillPermissionsReplaced'; data: { permissions: readonly SkillPermissionEntry[] } };
+
+/** The skills of an agent, by skill id, and its permissions on skills. */
+export type AgentSkills = { readonly skills: ById<GrantedSkill>; readonly skill_permissions: readonly SkillPermission[] };
+
+export const noSkills: AgentSkills = { skills: {}, skill_permissions: [] };
+
+const withConfig = (skills: AgentSkills['skills'], skill_id: string, config: GrantedSkill['config'], transient?: Transient) => {
+  const granted = skills[skill_id];
+  return granted ? withEntry(skills, skill_id, { ...granted, config }, transient) : skills;
+};
+
+/** Applies an event about an agent's skills to them. */
+export const applySkillEvent = (
+  { skills }: AgentSkills,
+  { type, data, at, revision }: Recorded<AgentSkillEvent>,
+  transient?: Transient,
+): Partial<AgentSkills> => {
+  switch (type) {
+    case 'AgentSkillGranted': {
+      const { created_at = at, config = null } = skills[data.skill_id] ?? {};
+      return { skills: withEntry(skills, data.skill_id, { is_enabled: data.is_enabled, created_at, config }, transient) };
+    }
+    case 'AgentSkillRevoked':
+      return { skills: withoutEntry(skills, data.skill_id, transient) };
+    case 'AgentSkillConfigReplaced':
+      return { skills: withConfig(skills, data.skill_id, { revision, at }, transient) };
+    case 'AgentSkillConfigCleared':
+      return { skills: withConfig(skills, data.skill_id, null, transient) };
+    case 'AgentSkillPermissionsReplaced':
+      return { skill_permissions: data.permissions.map(({ since, ...permission }) => ({ ...permission, created_at: since ?? at })) };
+  }
+};

@@ -1,0 +1,80 @@
+import { type Agent, type AgentEvent, assertExists } from '../agents/agent.ts';
+import type { SkillPermissionEntry } from '../agents/skill-grants.ts';
+import { jsonEqual } from '../aggregate.ts';
+import { invalid, Refusal } from '../refusal.ts';
+
+/** The maximum number of skills that an agent has, and of entries in its permissions on skills. */
+export const MAX_SKILLS = 500;
+
+const noSuchSkill = (): Refusal => new Refusal('not_found', 'The agent does not have this skill');
+
+/** Checks that the agent has the skill. @throws Refusal not_found */
+export const assertGranted = (agent: Agent, skill_id: string): void => {
+  assertExists(agent);
+  if (!agent.skills[skill_id]) throw noSuchSkill();
+};
+
+/**
+ * Gives a skill to the agent, or enables or disables one that it has.
+ * @throws Refusal not_found if the agent does not exist, conflict if it has the maximum number of skills
+ */
+export const grantSkill =
+  (skill_id: string, is_enabled: boolean) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    const granted = agent.skills[skill_id];
+    if (granted?.is_enabled === is_enabled) return [];
+    if (!granted && Object.keys(agent.skills).length >= MAX_SKILLS)
+      throw new Refusal('conflict', `The agent already has ${MAX_SKILLS} skills`);
+    return [{ type: 'AgentSkillGranted', data: { skill_id, is_enabled } }];
+  };
+
+/** Takes a skill and its configuration from the agent. @throws Refusal not_found if the agent does not have it */
+export const revokeSkill =
+  (skill_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    assertGranted(agent, skill_id);
+    return [{ type: 'AgentSkillRevoked', data: { skill_id } }];
+  };
+
+/** Stores the encrypted configuration of a skill of the agent. @throws Refusal not_found if the agent does not have it */
+export const replaceConfig =
+  (skill_id: string, sealed_config: string) =>
+  (agent: Agent): AgentEvent[] => {
+    assertGranted(agent, skill_id);
+    return [{ type: 'AgentSkillConfigReplaced', data: { skill_id, sealed_config } }];
+  };
+
+/** Removes the configuration of a skill of the agent. @throws Refusal not_found if the agent does not have the skill */
+export const clearConfig =
+  (skill_id: string) =>
+  (agent: Agent): AgentEvent[] => {
+    assertGranted(agent, skill_id);
+    return agent.skills[skill_id]!.config ? [{ type: 'AgentSkillConfigCleared', data: { skill_id } }] : [];
+  };
+
+type Wanted = Omit<SkillPermissionEntry, 'since'>;
+
+/**
+ * Replaces all permissions of the agent on skills. An entry that stays as it is keeps its date.
+ * @throws Refusal not_found if the agent does not exist, invalid if a skill and action occur twice
+ */
+export const replacePermissions =
+  (permissions: readonly Wanted[]) =>
+  (agent: Agent): AgentEvent[] => {
+    assertExists(agent);
+    const twice = permissions.findIndex(({ skill_id }, index) => permissions.findIndex((one) => one.skill_id === skill_id) < index);
+    if (twice >= 0) throw invalid(`/permissions/${twice}`, 'must not contain the same skill twice', 'duplicate');
+    const withoutDates = agent.skill_permissions.map(({ created_at: _, ...permission }) => permission);
+    const wanted = permissions.map(({ skill_id, action, allowed }) => ({ skill_id, action, allowed }));
+    if (jsonEqual(wanted, withoutDates)) return [];
+    const sinceOf = ({ skill_id, allowed }: Wanted): string | null => {
+      const known = agent.skill_permissions.find((one) => one.skill_id === skill_id && one.allowed === allowed);
+      return known?.created_at ?? null;
+    };
+    return [{ type: 'AgentSkillPermissionsReplaced', data: { permissions: wanted.map((one) => ({ ...one, since: sinceOf(one) })) } }];
+  };
+
+/** Whether the agent may use a skill: it has the skill, the skill is enabled, and no permission forbids it. */
+export const mayUse = ({ skills, skill_permissions }: Agent, skill_id: string): boolean =>
+  skills[skill_id]?.is_enabled === true && !skill_permissions.some((one) => one.skill_id === skill_id && !one.allowed);

@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto';
+import { applyResets, changedFields } from '../aggregate.ts';
+import type { Recorded } from '../event.ts';
+import { Refusal, slugTaken } from '../refusal.ts';
+
+export const category = 'skill';
+
+export const VISIBILITIES = ['private', 'public'] as const;
+export type Visibility = (typeof VISIBILITIES)[number];
+
+/** Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace. */
+export const SOURCES = ['authored', 'imported', 'installed'] as const;
+export type Source = (typeof SOURCES)[number];
+
+export type SkillFields = {
+  name: string;
+  slug: string;
+  description: string;
+  visibility: Visibility;
+  instructions: string;
+  /** The JSON Schema of the skill's configuration; null if any object is valid. */
+  config_schema: Readonly<Record<string, unknown>> | null;
+};
+
+/** A partial update. Null clears `config_schema` and resets `visibility`; for any other field, null means no change. */
+export type SkillChanges = { [Name in keyof Omit<SkillFields, 'slug'>]?: SkillFields[Name] | null | undefined };
+
+/** What the event of a new skill contains. `digest` is that of the content (see `digestOf`). */
+type NewSkill = SkillFields & { digest: string; generation: number };
+
+/** The archive of an imported skill: the SHA-256 of its bytes, by which it is stored, and their number. */
+export type SkillPackage = { readonly package_digest: string; readonly package_bytes: number };
+
+export type SkillEvent =
+  | { type: 'SkillCreated'; data: NewSkill }
+  | { type: 'SkillAuthored'; data: NewSkill & { author_agent_id: string } }
+  | { type: 'SkillImported'; data: NewSkill & SkillPackage }
+  | { type: 'SkillUpdated'; data: Partial<Omit<SkillFields, 'slug'>> & { version?: number; digest?: string } }
+  | { type: 'SkillDeleted'; data: object };
+
+export type Skill = SkillFields & {
+  /** `deleted`: the skill cannot be restored, and its slug is free for another skill. */
+  status: 'absent' | 'live' | 'deleted';
+  id: string;
+  tenant_id: string;
+  /** 1 for a new skill, and one more with each change of its content. */
+  version: number;
+  /** The SHA-256 of the content, in hex. */
+  digest: string;
+  source: Source;
+  author_agent_id: string | null;
+  package_digest: string | null;
+  package_bytes: number | null;
+  is_exposed: boolean;
+  created_at: string;
+  updated_at: string;
+};
+
+export const initial: Skill = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  name: '',
+  slug: '',
+  description: '',
+  visibility: 'private',
+  instructions: '',
+  config_schema: null,
+  version: 1,
+  digest: '',
+  source: 'authored',
+  author_agent_id: null,
+  package_digest: null,
+  package_bytes: null,
+  is_exposed: false,
+  created_at: '',
+  updated_at: '',
+};
+
+/** The values that null resets. */
+const defaults = { visibility: 'private', config_schema: null } as const;
+
+type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' }>;
+
+const created = (skill: Skill, { id, tenant, type, data, at }: Recorded<CreatedEvent>): Skill => {
+  const { generation: _, ...fields } = data;
+  const source = type === 'SkillImported' ? 'imported' : 'authored';
+  return { ...skill, ...fields, status: 'live', id, tenant_id: tenant, source, created_at: at, updated_at: at };
+};
+
+export const evolve = (skill: Skill, event: Recorded<SkillEvent>): Skill => {
+  switch (event.type) {
+    case 'SkillCreated':
+    case 'SkillAuthored':
+    case 'SkillImported':
+      return created(skill, event as Recorded<CreatedEvent>);
+    case 'SkillUpdated':
+      return { ...skill, ...event.data, updated_at: event.at };
+    case 'SkillDeleted':
+      return { ...skill, status: 'deleted', updated_at: event.at };
+  }
+};
+
+type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'config_schema'> & {
+  readonly package_digest?: string | null;
+};
+
+/**
+ * Returns the digest of what an agent gets of a skill: name, description, instructions, configuration schema and archive.
+ * A change of any of them changes it.
+ */
+export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
+  hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
+
+/** The first event of a skill, without what `claim` adds to it. */
+export type FirstEvent =
+  | { type: 'SkillCreated'; data: SkillFields }
+  | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }
+  | { type: 'SkillImported'; data: SkillFields & SkillPackage };
+
+/**
+ * Creates a skill with the event that `first` describes, in this generation of its slug. Returns no events if the slug
+ * belonged to a deleted skill, so that the next generation is tried.
+ * @throws Refusal slug_taken
+ */
+export const claim =
+  (first: FirstEvent, generation: number) =>
+  (skill: Skill): SkillEvent[] => {
+    if (skill.status === 'live') throw slugTaken(`The slug ${first.data.slug} is taken`);
+    if (skill.status === 'deleted') return [];
+    return [{ type: first.type, data: { ...first.data, digest: digestOf(first.data), generation } } as CreatedEvent];
+  };
+
+/** Checks that the skill exists. @throws Refusal not_found */
+export const assertExists = (skill: Skill): void => {
+  if (skill.status !== 'live') throw new Refusal('not_found', 'There is no such skill');
+};
+
+/** Changes a skill. A change of its content also changes its version and digest. @throws Refusal not_found */
+export const update =
+  (changes: SkillChanges) =>
+  (skill: Skill): SkillEvent[] => {
+    assertExists(skill);
+    const changed = changedFields(skill, applyResets(changes, defaults));
+    if (Object.keys(changed).length === 0) return [];
+    const digest = digestOf({ ...skill, ...changed });
+    const next = digest === skill.digest ? {} : { version: skill.version + 1, digest };
+    return [{ type: 'SkillUpdated', data: { ...changed, ...next } }];
+  };
+
+/** Deletes the skill and frees its slug. Agents that have the skill can no longer use it. @throws Refusal not_found */
+export const remove = (skill: Skill): SkillEvent[] => {
+  assertExists(skill);
+  return [{ type: 'SkillDeleted', data: {} }];
+};
+
+/**
+ * Whether a caller may see a skill: a public one, any one as OWNER or ADMIN of the tenant (`seesAll`), or one that the
+ * agent with the id `agent_id` has authored and for which the caller acts.
+ */
+export const isVisible = (skill: Skill, { seesAll, agent_id }: { readonly seesAll: boolean; readonly agent_id?: string }): boolean =>
+  skill.status === 'live' && (seesAll || skill.visibility === 'public' || (agent_id !== undefined && skill.author_agent_id === agent_id));

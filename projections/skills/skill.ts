@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import { type Changes, insert, type Projection, patch, remove } from '../projection.ts';
+import type { Table } from '../table.ts';
+import { tenantCounter } from '../tenant-counter.ts';
+
+const DIGEST = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+
+export const SkillRead = z
+  .object({
+    id: idOf('skill'),
+    tenant_id: idOf('tenant'),
+    name: z.string().meta({ description: 'What people see in lists', examples: ['Summarize pull requests'] }),
+    slug: z.string().meta({ description: 'Unique in the tenant', examples: ['summarize-pull-requests'] }),
+    description: z.string().meta({
+      description: 'What the skill does, and when to use it',
+      examples: ['Summarizes a pull request in five sentences'],
+    }),
+    visibility: z
+      .enum(Skill.VISIBILITIES)
+      .meta({ description: '`public`: every member sees it; `private`: only OWNER and ADMIN, and the agent that authored it' }),
+    instructions: z.string().meta({
+      description: 'What the agent does with the skill',
+      examples: ['Read the diff. Then write five sentences about it.'],
+    }),
+    config_schema: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The JSON Schema that the configuration must match; null: any object', examples: [null] }),
+    version: z.int().meta({ description: 'One more with each change of the content', examples: [1] }),
+    digest: z.string().meta({
+      description: 'The SHA-256 of the content: name, description, instructions, `config_schema` and archive',
+      examples: [DIGEST],
+    }),
+    is_exposed: z.boolean().meta({ description: 'Whether the skill has a webhook URL' }),
+    source: z.enum(Skill.SOURCES).meta({ description: 'Written here, uploaded as an archive, or from the marketplace' }),
+    author_agent_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The agent that authored it; null if it was none', examples: [null] }),
+    package_digest: z
+      .string()
+      .nullable()
+      .meta({ description: 'The SHA-256 of the uploaded archive; null if there is none', examples: [null] }),
+    package_bytes: z
+      .int()
+      .nullable()
+      .meta({ description: 'The size of the uploaded archive; null if there is none', examples: [null] }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'SkillRead' });
+
+export const table = {
+  name: 'skills',
+  key: ['tenant_id', 'id'],
+  stream: 'skill',
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    name: 'text',
+    slug: 'text',
+    visibility: 'text',
+    source: 'text',
+    version: 'integer',
+    author_agent_id: 'text',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
+  docs: { doc: SkillRead },
+  indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
+} as const satisfies Table;
+
+export const skillCounter = tenantCounter('skill', 'skills');
+
+const insertSkill = (event: Parameters<typeof Skill.evolve>[1]): Changes => {
+  const { status: _, ...row } = Skill.evolve(Skill.initial, event);
+  return [insert('skills', row), skillCounter.add(event.tenant, 1)];
+};
+
+/** The skills of the tenants, and their numbers. */
+export const skills = {
+  name: 'skills',
+  version: 1,
+  categories: ['skill'],
+  tables: [table, skillCounter.table],
+  on: {
+    SkillCreated: insertSkill,
+    SkillAuthored: insertSkill,
+    SkillImported: insertSkill,
+    SkillUpdated: ({ tenant, id, at, data }) => patch('skills', { tenant_id: tenant, id }, { ...data, updated_at: at }),
+    SkillDeleted: ({ tenant, id }) => [remove('skills', { tenant_id: tenant, id }), skillCounter.add(tenant, -1)],
+  },
+} as const satisfies Projection<Skill.SkillEvent>;

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { addMember, type TestPlatform } from '../fixtures/users.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
+
+/** Creates a resource of every kind, so that requests can contain existing ids. */
+export const createResources = async (p: TestPlatform) => {
+  const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
+  const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
+  const { user_id, key_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
+  const victim = await made('/admin/tenants', { name: 'V', slug: `v${Math.random().toString(36).slice(2)}`, owner_email: 'v@example.com' });
+  const secret = 'a secret of more than 24 bytes';
+  const hook = await made(`${p.tenant}/webhook-integrations`, { provider: 'github', agent_id: agent, label: 'Code', secret });
+  const raw = '{"zen":"Keep it simple"}';
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'push', 'x-hub-signature-256': sign(raw, secret) };
+  await p.send('POST', `/hooks/inbound/${hook}`, { raw, headers });
+  const delivery = p.eventsOf('WebhookAccepted').at(-1)!.id;
+  const created = { name: 'A key' };
+  const keys = {
+    platform: await made('/admin/api-keys', created),
+    runner: await made(`${p.tenant}/agents/${agent}/runner-keys`, created),
+    tenant: key_id,
+  };
+  const account = await made('/admin/allowed-accounts', { email: `a${Math.random().toString(36).slice(2)}@example.com` });
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'MANAGER' } });
+  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'EDITOR' } });
+  const skill = await made(`${p.tenant}/skills`, {
+    name: 'Skill',
+    slug: `s${Math.random().toString(36).slice(2)}`,
+    description: 'A skill',
+    instructions: 'Do it',
+  });
+  await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id: skill } });
+  const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
+  if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
+  return { agent, user: user_id, keys, account, victim, hook, delivery, skill, models, plan: p.eventsOf('PlanCreated')[0]!.id };
+};
+export type Resources = Awaited<ReturnType<typeof createResources>>;
+
+/** Generators of the values of fields with these names. */
+export const namedIn = ({ agent, user, skill, models, plan }: Resources) => {
+  const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
+  const ids: Record<string, unknown[]> = {
+    ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill] },
+    ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
+    ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
+    ...{ revision: [0, 1, 1_000_000] },
+    ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
+  };
+  return (name: string) => {
+    if (name === 'model_ids') return fc.uniqueArray(fc.constantFrom(...models), { minLength: 1, maxLength: 5 });
+    if (name === 'failover_chain') return fc.constant([]);
+    return ids[name] && fc.constantFrom(...ids[name]);
+  };
+};
+
+const idIn = (path: string, { keys, hook, account }: Resources): string => {
+  if (path.includes('allowed-accounts')) return account;
+  if (path.includes('webhook-integrations')) return hook;
+  if (path.includes('runner-keys')) return keys.runner;
+  return path.startsWith('/admin') ? keys.platform : keys.tenant;
+};
+
+/** Returns a path with the ids of these resources in place of its parameters. */
+export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
+  path
+    .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
+    .replace('{agent_id}', of.agent)
+    .replace('{user_id}', of.user)
+    .replace('{delivery_id}', of.delivery)
+    .replace('{skill_id}', of.skill)
+    .replace('{model_id}', of.models[0]!)
+    .replace('{name}', 'agents')
+    .replace('{id}', idIn(path, of));

@@ -1,0 +1,132 @@
+/**
+ * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
+ * runner key of the agent in the path. `+ runner only`: it accepts only that key, and other callers are refused as if
+ * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
+ * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent.
+ */
+const TABLE = `
+GET    /tenant/{tenant_id}                                              tenant:read
+PATCH  /tenant/{tenant_id}                                              tenant:settings:write
+GET    /tenant/{tenant_id}/history                                      tenant:read
+GET    /tenant/{tenant_id}/diff                                         tenant:read
+POST   /tenant/{tenant_id}/close                                        tenant:close
+POST   /tenant/{tenant_id}/reopen                                       tenant:close
+GET    /tenant/{tenant_id}/members                                      tenant:read
+POST   /tenant/{tenant_id}/members                                      tenant:members:write
+PATCH  /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
+DELETE /tenant/{tenant_id}/members/{user_id}                            tenant:members:write
+POST   /tenant/{tenant_id}/members/{user_id}/invitation                 tenant:members:write
+GET    /tenant/{tenant_id}/api-keys                                     tenant:keys:write
+POST   /tenant/{tenant_id}/api-keys                                     tenant:keys:write
+DELETE /tenant/{tenant_id}/api-keys/{id}                                tenant:keys:write
+GET    /tenant/{tenant_id}/agents                                       tenant:read
+POST   /tenant/{tenant_id}/agents                                       tenant:agents:create
+GET    /tenant/{tenant_id}/agents/{agent_id}                            agent:read + runner
+PATCH  /tenant/{tenant_id}/agents/{agent_id}                            agent:settings:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}                            agent:delete
+POST   /tenant/{tenant_id}/agents/{agent_id}/restore                    agent:delete
+GET    /tenant/{tenant_id}/agents/{agent_id}/history                    agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/diff                       agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/can-author-skills          agent:roles:write
+PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-visibility-scope     agent:skills:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/models                     agent:settings:write
+PUT    /tenant/{tenant_id}/agents/{agent_id}/favorite                   agent:read
+DELETE /tenant/{tenant_id}/agents/{agent_id}/favorite                   agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/integrations               agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/mailboxes                  agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/attachments                agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/transfer-ownership         agent:ownership:transfer
+GET    /tenant/{tenant_id}/agents/{agent_id}/roles                      agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/roles/{user_id}            agent:roles:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/roles/{user_id}            agent:roles:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/grants                     agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/grants                     agent:roles:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/grants/{user_id}           agent:roles:write
+PUT    /tenant/{tenant_id}/agent-grants                                 agent:roles:write in body
+GET    /tenant/{tenant_id}/agent-role-permissions                       tenant:read
+PUT    /tenant/{tenant_id}/agent-role-permissions                       tenant:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/effective-permissions      agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/runner-keys                agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/runner-keys                agent:settings:write & agent:skills:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-keys/{id}           agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:settings:write + runner
+POST   /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:settings:write + runner
+DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:settings:write
+GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
+GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
+GET    /tenant/{tenant_id}/models                                       tenant:read
+POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:settings:write in body
+DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write
+GET    /tenant/{tenant_id}/webhook-integrations                         tenant:read
+POST   /tenant/{tenant_id}/webhook-integrations                         tenant:integrations:write
+GET    /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:read
+PATCH  /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
+DELETE /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
+POST   /tenant/{tenant_id}/webhook-integrations/{id}/rotate-secret      tenant:integrations:write
+GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
+GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
+GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
+POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write
+GET    /tenant/{tenant_id}/skills                                       tenant:read
+POST   /tenant/{tenant_id}/skills                                       tenant:skills:write
+GET    /tenant/{tenant_id}/skills/{skill_id}                            tenant:read
+PATCH  /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
+DELETE /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/skills/author              agent:read + runner only
+GET    /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:skills:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}          agent:skills:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:read
+PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
+GET    /me                                                              any
+`;
+
+export type Rule = {
+  readonly all: readonly string[];
+  readonly runner: boolean;
+  readonly runnerOnly: boolean;
+  readonly inBody: boolean;
+  readonly onDelivery: boolean;
+};
+
+const ruleOf = (text: string): Rule => ({
+  all: text.replace(/ \+ runner only| \+ runner| in body| on delivery/g, '').split(' & '),
+  runner: text.includes('+ runner'),
+  runnerOnly: text.includes('+ runner only'),
+  inBody: text.includes('in body'),
+  onDelivery: text.includes('on delivery'),
+});
+
+const rules = new Map(
+  TABLE.trim()
+    .split('\n')
+    .map((line): [string, Rule] => {
+      const [, method, path, text] = /^(\w+) +(\S+) +(.+)$/.exec(line)!;
+      return [`${method} ${path}`, ruleOf(text!)];
+    }),
+);
+
+/**
+ * The access rule of an operation, read from the operation's description in the OpenAPI document. It is null if the
+ * description contains more than the required permissions: the table above has the rules of such operations.
+ */
+const ruleFromDescription = (description: string): Rule | null => {
+  if (description === 'Requires any valid credential.') return ruleOf('any');
+  if (!/^Requires the permissions? (`[\w:]+`( and )?)+(, or the agent's runner key)?\.$/.test(description)) return null;
+  const runner = description.includes("or the agent's runner key") ? ' + runner' : '';
+  return ruleOf(`${[...description.matchAll(/`([\w:]+)`/g)].map((found) => found[1]).join(' & ')}${runner}`);
+};
+
+/** The access rule of an operation. @throws Error if neither the table nor the operation's description contains one */
+export const ruleFor = (method: string, path: string, description: string): Rule => {
+  const known = rules.get(`${method.toUpperCase()} ${path}`);
+  // All operations below /admin have the same rule.
+  const found = known ?? (/^\/(api\/v1\/)?admin\//.test(path) ? ruleOf('platform') : ruleFromDescription(description));
+  if (!found) throw new Error(`no rule for ${method} ${path}: add it to the table`);
+  return found;
+};
