@@ -1,0 +1,219 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type BodyProbe, bodyProbes, minimalValue, typeOf, withoutNull } from '../fixtures/boundary-values.ts';
+import type { Schema } from '../fixtures/json-schema.ts';
+import type { Answer } from '../fixtures/test-platform.ts';
+import { bodyFor } from '../two-tenants/id-positions.ts';
+import {
+  callerOf,
+  calls,
+  callsWithBody,
+  dataset,
+  document,
+  eventCount,
+  idsInBody,
+  type Problem,
+  pathOf,
+  pointersOf,
+  schemas,
+  send,
+  UNKNOWN,
+} from '../two-tenants/valid-calls.ts';
+
+/**
+ * Fields whose values must also be known to the platform, or fit other fields. For these, a value that fits the schema of
+ * the field can be refused.
+ */
+const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
+  working_hours_tz: 'must be a time zone',
+  secret: 'must have at least 24 bytes, unless the provider issues it',
+};
+
+const pointerOf = (path: readonly string[]): string => `/${path.join('/')}`;
+const isAtOrBelow = (pointer: string, place: string): boolean => pointer === place || pointer.startsWith(`${place}/`);
+
+/** The body with `value` at this place. The objects and lists around it are created. */
+const withValue = (unresolved: Schema, body: unknown, [first, ...rest]: readonly string[], value: unknown): unknown => {
+  if (first === undefined) return value;
+  const schema = withoutNull(unresolved, schemas);
+  if (typeOf(schema) === 'array') {
+    const [item, ...others] = Array.isArray(body) && body.length > 0 ? body : [minimalValue(schema.items!, schemas)];
+    return [withValue(schema.items!, item, rest, value), ...others];
+  }
+  const field = schema.properties?.[first] ?? (schema.additionalProperties as Schema);
+  const inner = (body as Record<string, unknown>)[first] ?? minimalValue(field, schemas);
+  return { ...(body as object), [first]: withValue(field, inner, rest, value) };
+};
+
+/** The body with an unknown field. So the request is refused in any case and changes nothing. */
+const withUnknownField = (body: unknown): unknown =>
+  Array.isArray(body) ? [{ ...(body[0] as object), [UNKNOWN]: 1 }, ...body.slice(1)] : { ...(body as object), [UNKNOWN]: 1 };
+const isSemantic = ({ path }: BodyProbe): boolean => path.some((name) => name in SEMANTIC_FIELDS);
+
+/** Returns what is wrong with the answer to a probe that is sent with an unknown field; null if nothing is. */
+const faultOf = (probe: BodyProbe, answer: Answer): string | null => {
+  const { status, text } = answer;
+  const place = pointerOf(probe.path);
+  if (status !== 422) return `has the status ${status}: ${text.slice(0, 300)}`;
+  const found = pointersOf(answer).some((pointer) => isAtOrBelow(pointer, place));
+  if (!probe.isValid && !found) return `is not refused: ${text.slice(0, 300)}`;
+  return probe.isValid && found && !isSemantic(probe) ? `is refused: ${text.slice(0, 300)}` : null;
+};
+
+test('every field of every request body accepts exactly the values that its schema in the OpenAPI document allows', async () => {
+  const before = eventCount();
+  const faults: string[] = [];
+  let [accepted, refused] = [0, 0];
+  for (const { call, schema } of callsWithBody) {
+    const base = bodyFor(document, call, idsInBody(call));
+    for (const probe of bodyProbes(schema, schemas)) {
+      const answer = await send(call, withUnknownField(withValue(schema, base, probe.path, probe.value)));
+      const fault = faultOf(probe, answer);
+      if (fault) faults.push(`${call.operationId} ${pointerOf(probe.path)} ${probe.label} ${fault}`);
+      if (probe.isValid) accepted++;
+      else refused++;
+    }
+  }
+  console.log(`${callsWithBody.length} bodies: ${accepted} values accepted, ${refused} refused`);
+  assert.equal(faults, []);
+  assert.ok(accepted > 1_000 && refused > 2_000);
+  assert.is(eventCount(), before);
+});
+
+/** Operations after which the resources of the other requests would be gone or out of reach. */
+const FINAL_OPERATIONS = ['closeTenant', 'suspendTenant', 'updateUser', 'transferAgentOwnership', 'changeMemberRole', 'deleteAgent'];
+
+/** A text of the smallest or the largest length that a field without a pattern allows; undefined for other fields. */
+const extremeText = (unresolved: Schema, extreme: 'min' | 'max', unit: string): string | undefined => {
+  const { minLength, maxLength, pattern, format, enum: values, ...schema } = withoutNull(unresolved, schemas);
+  if (typeOf(schema) !== 'string' || pattern || format || values || maxLength === undefined) return undefined;
+  return unit.repeat(extreme === 'min' ? (minLength ?? 0) : maxLength);
+};
+
+const withExtremes = (schema: Schema, base: object, extreme: 'min' | 'max', unit: string): Record<string, unknown> => {
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const { minimum, maximum } = withoutNull(field, schemas);
+    const number = extreme === 'min' ? minimum : maximum;
+    const value = extremeText(field, extreme, unit) ?? number;
+    return value === undefined || name in SEMANTIC_FIELDS ? [] : [[name, value]];
+  });
+  return { ...base, ...Object.fromEntries(fields) };
+};
+
+test('requests whose texts and numbers all have their smallest or largest values succeed, or are refused for another reason', async () => {
+  const succeeded = new Set<string>();
+  const tried = callsWithBody.filter(({ call, schema }) => !FINAL_OPERATIONS.includes(call.operationId) && typeOf(schema) === 'object');
+  for (const { call, schema } of tried)
+    for (const [extreme, unit] of [
+      ['min', 'a'],
+      ['max', 'a'],
+      ['max', '😀'],
+      ['max', '語'],
+    ] as const) {
+      const body = withExtremes(schema, bodyFor(document, call, idsInBody(call)) as object, extreme, unit);
+      const answer = await send(call, body);
+      const at = `${call.operationId} ${extreme} ${unit}: ${answer.status} ${answer.text.slice(0, 300)}`;
+      assert.ok(answer.status < 500 || (answer.body as Problem).code === 'not_configured', at);
+      if (answer.status < 300) succeeded.add(call.operationId);
+      if (answer.status !== 422) continue;
+      const wrong = ((answer.body as { errors?: { pointer: string; code: string }[] }).errors ?? []).filter(({ code }) =>
+        /^(too_|invalid_)/.test(code),
+      );
+      assert.equal(wrong, [], at);
+    }
+  console.log(
+    `${succeeded.size} of ${tried.length} operations succeeded; not: ${tried.map(({ call }) => call.operationId).filter((id) => !succeeded.has(id))}`,
+  );
+  assert.ok(succeeded.size > tried.length * 0.7);
+});
+
+test('a missing required field, an unknown field and a field that only the server sets get 422 with their pointers', async () => {
+  const before = eventCount();
+  const serverFields = ['id', 'tenant_id', 'is_seed', 'created_at', 'updated_at', 'is_super_admin', '__proto__', 'constructor'];
+  for (const { call, schema } of callsWithBody) {
+    const base = bodyFor(document, call, idsInBody(call)) as object;
+    for (const name of schema.required ?? []) {
+      const { [name]: _, ...rest } = base as Record<string, unknown>;
+      const answer = await send(call, withUnknownField(rest));
+      assert.is(answer.status, 422, `${call.operationId} without ${name}: ${answer.text}`);
+      assert.ok(pointersOf(answer).includes(`/${name}`), `${call.operationId} without ${name}: ${answer.text}`);
+    }
+    if (Array.isArray(base)) continue;
+    for (const name of serverFields.filter((one) => !(one in (schema.properties ?? {})))) {
+      const body = `${JSON.stringify(base).slice(0, -1)}${Object.keys(base).length > 0 ? ',' : ''}"${name}":"x"}`;
+      const answer = await dataset.send(call.method, pathOf(call), { key: dataset.keys[await callerOf(call)], raw: body });
+      assert.is(answer.status, 422, `${call.operationId} with ${name}: ${answer.text}`);
+      assert.ok(name === '__proto__' || pointersOf(answer).includes(`/${name}`), `${call.operationId} with ${name}: ${answer.text}`);
+    }
+  }
+  assert.is(eventCount(), before);
+});
+
+test('a body of another content type, or that is not an object, is refused by every operation with a body', async () => {
+  const before = eventCount();
+  const types = [
+    'text/plain',
+    'application/json; charset=utf-16',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    '',
+  ];
+  for (const { call, schema } of callsWithBody) {
+    const key = dataset.keys[await callerOf(call)];
+    const raw = JSON.stringify(bodyFor(document, call, idsInBody(call)));
+    for (const type of types) {
+      const { status, text } = await dataset.send(call.method, pathOf(call), { key, raw, headers: { 'content-type': type } });
+      assert.is(status, 415, `${call.operationId} ${type}: ${text}`);
+    }
+    for (const [body, expected] of Object.entries({ '{': 400, '{"a":1}}': 400, null: 422, true: 422, '"x"': 422, '1': 422 })) {
+      const { status, text } = await dataset.send(call.method, pathOf(call), { key, raw: body });
+      assert.is(status, expected, `${call.operationId} ${body}: ${text}`);
+    }
+    const other = typeOf(schema) === 'array' ? '{}' : '[]';
+    const { status, text } = await dataset.send(call.method, pathOf(call), { key, raw: other });
+    assert.is(status, 422, `${call.operationId} ${other}: ${text}`);
+  }
+  assert.is(eventCount(), before);
+});
+
+test('an operation with a multipart body refuses other content types, and parts that are too many, without a name or repeated', async () => {
+  const before = eventCount();
+  const multipart = calls.filter(({ requestBody }) => requestBody && 'multipart/form-data' in requestBody.content);
+  const part = (disposition: string): string => `--x\r\nContent-Disposition: form-data${disposition}\r\n\r\na\r\n`;
+  const form = (...parts: string[]): [string, string] => ['multipart/form-data; boundary=x', `${parts.join('')}--x--\r\n`];
+  for (const call of multipart) {
+    const [field = 'upload'] = Object.keys(call.requestBody!.content['multipart/form-data']!.schema.properties ?? {});
+    const upload = part(`; name="${field}"; filename="a.bin"`);
+    const wrong: [string, string][] = [
+      ['application/json', '{}'],
+      ['text/plain', 'a'],
+      ['multipart/form-data', upload],
+      form(),
+      form(part('')),
+      form(upload, upload),
+      form(upload, part('; name="zz_unknown"')),
+      form(...Array.from({ length: 1_000 }, (_, index) => part(`; name="f${index}"`))),
+      ['multipart/form-data; boundary=x', upload],
+    ];
+    for (const [type, raw] of wrong)
+      for (const who of ['owner', 'super-admin', 'runner'] as const) {
+        const { status, text } = await dataset.send(call.method, pathOf(call), {
+          key: dataset.keys[who],
+          raw,
+          headers: { 'content-type': type },
+        });
+        assert.ok(
+          [400, 403, 404, 409, 413, 415, 422].includes(status),
+          `${call.operationId} ${type} ${raw.slice(0, 80)}: ${status} ${text}`,
+        );
+      }
+  }
+  assert.is(eventCount(), before);
+});
+
+test('the projections have applied every event, and the platform stops without an error', async () => {
+  assert.equal(dataset.unappliedEvents(), []);
+  await dataset.close();
+});
+
+test.run();
