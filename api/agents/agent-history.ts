@@ -6,7 +6,11 @@ type Assignments = Agent.Agent['roles'] | Agent.Agent['grants'];
 
 const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(assignments).map(([user_id, { role }]) => [user_id, role]));
 
-/** What the history of an agent shows: settings, budget, model chain, roles and grants. */
+/** The skills of an agent, with the time of their configuration instead of the configuration itself. */
+const skillsOf = ({ skills }: Agent.Agent) =>
+  Object.fromEntries(Object.entries(skills).map(([id, { is_enabled, config }]) => [id, { is_enabled, configured_at: config?.at ?? null }]));
+
+/** What the history of an agent shows: settings, budget, model chain, roles, grants and skills. */
 export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
   aggregate: Agent,
   path: '/tenant/:tenant_id/agents/:agent_id',
@@ -19,6 +23,8 @@ export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
     models: agent.models.map(({ model_id, access }) => ({ model_id, access })),
     roles: rolesOf(agent.roles),
     grants: rolesOf(agent.grants),
+    skills: skillsOf(agent),
+    skill_permissions: agent.skill_permissions.map(({ skill_id, action, allowed }) => ({ skill_id, action, allowed })),
   }),
 };
 

@@ -9,12 +9,13 @@ import {
   replaceSkillPermissions,
   revokeAgentSkill,
 } from '../../commands/skills/agent-skills.ts';
+import { AgentSkillConfigUpdate, changeSkillConfig, readSkillConfig } from '../../commands/skills/skill-config.ts';
 import type * as Agent from '../../domain/agents/agent.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
-import { AsOf, listQuery, type PageWindow, paginate } from '../http/paging.ts';
+import { AsOf, asOfQuery, listQuery, type PageWindow, paginate } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
@@ -37,6 +38,17 @@ const AgentSkillPermissionRead = z
     created_at: Timestamp,
   })
   .meta({ id: 'AgentSkillPermissionRead' });
+
+const AgentSkillConfigRead = z
+  .object({
+    agent_id: idOf('agent'),
+    skill_id: idOf('skill'),
+    config: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The configuration, decrypted; null if there is none', examples: [{ channel: 'releases' }] }),
+  })
+  .meta({ id: 'AgentSkillConfigRead' });
 
 type AgentWindow = PageWindow & { readonly agent_id: string };
 
@@ -96,6 +108,27 @@ export const agentSkillOperations = {
     details: 'Its configuration for this agent is removed.',
     permit: 'agent:skills:write',
     run: revokeAgentSkill,
+  }),
+  readAgentSkillConfig: operation({
+    method: 'get',
+    path: `${AGENT}/skills/:skill_id/config`,
+    summary: "Read a skill's configuration for the agent",
+    details: 'Each response with a configuration is recorded in the audit log of the tenant.',
+    permit: 'agent:skills:write',
+    query: asOfQuery,
+    reply: AgentSkillConfigRead,
+    noConditionalGet: true,
+    run: readSkillConfig,
+  }),
+  changeAgentSkillConfig: operation({
+    method: 'patch',
+    path: `${AGENT}/skills/:skill_id/config`,
+    summary: "Replace a skill's configuration for the agent",
+    details: 'Replaces it as a whole; null or an absent field clears it. It must match the `config_schema` of the skill.',
+    permit: 'agent:skills:write',
+    body: AgentSkillConfigUpdate,
+    reply: AgentSkillConfigRead,
+    run: changeSkillConfig,
   }),
   listAgentSkillPermissions: operation({
     method: 'get',

@@ -37,11 +37,16 @@ export const revokeSkill =
     return [{ type: 'AgentSkillRevoked', data: { skill_id } }];
   };
 
-/** Stores the encrypted configuration of a skill of the agent. @throws Refusal not_found if the agent does not have it */
+/**
+ * Stores the encrypted configuration of a skill of the agent. `unchanged` is the revision of an earlier event with an
+ * equal configuration, or null: if that is still the present one, nothing is recorded.
+ * @throws Refusal not_found if the agent does not have the skill
+ */
 export const replaceConfig =
-  (skill_id: string, sealed_config: string) =>
+  (skill_id: string, sealed_config: string, unchanged: number | null = null) =>
   (agent: Agent): AgentEvent[] => {
     assertGranted(agent, skill_id);
+    if (unchanged !== null && agent.skills[skill_id]!.config?.revision === unchanged) return [];
     return [{ type: 'AgentSkillConfigReplaced', data: { skill_id, sealed_config } }];
   };
 

@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import * as Disclosure from '../../domain/audit/disclosure.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
@@ -68,11 +69,15 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [Acknowledgement.category]: Agent.category,
 };
 
-/** Returns the resource that an event is about. An event about a member is in the stream of the tenant. */
-const resourceOf = ({ category, id, type }: Recorded, { user_id }: Row): Row =>
-  type.startsWith('Member') && typeof user_id === 'string'
-    ? { resource_type: 'member', resource_id: user_id }
-    : { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
+/**
+ * Returns the resource that an event is about. An event about a member is in the stream of the tenant, and one about a
+ * disclosure in a stream of its own.
+ */
+const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row): Row => {
+  if (type.startsWith('Member') && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
+  if (category === Disclosure.category) return { resource_type: Agent.category, resource_id: agent_id };
+  return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
+};
 
 /** Returns the audit log entry of an event, as far as it follows from the event alone. */
 export const entryOf = (event: Recorded): Row => {

@@ -1,6 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { DEFAULT_ROLE_PERMISSIONS } from '../../domain/agents/role-permissions.ts';
+import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import type { Recorded } from '../../domain/event.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
@@ -169,8 +170,11 @@ const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
 export const isAboutMember = ({ type, data }: Recorded): boolean => type.startsWith('Member') && 'user_id' in data;
 
 /** Returns the id of the subject that an event is about. */
-export const subjectIdOf = (event: Recorded): string =>
-  isAboutMember(event) ? membershipId(event.id, String((event.data as Row).user_id)) : event.id;
+export const subjectIdOf = (event: Recorded): string => {
+  const { user_id, agent_id } = event.data as Row;
+  if (event.category === Disclosure.category) return String(agent_id);
+  return isAboutMember(event) ? membershipId(event.id, String(user_id)) : event.id;
+};
 
 const storedFields = (subject: Row | null): Row => (subject?.fields ? (JSON.parse(subject.fields as string) as Row) : {});
 

@@ -72,6 +72,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   SignedIn: 'signed in',
   SignedOut: 'signed out',
   SkillAuthored: 'authored the skill {resource}',
+  SkillConfigDisclosed: 'read the configuration of the skill {skill_id} of the agent {resource}',
   SkillCreated: 'created the skill {resource}',
   SkillDeleted: 'deleted the skill {resource}',
   SkillImported: 'imported the skill {resource}',

@@ -91,7 +91,8 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
     .slice(since)
     .map(({ type }) => type)
     .filter((type) => !INCIDENTAL_EVENTS.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
-    .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'));
+    .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'))
+    .filter((type) => !(type === 'SkillConfigDisclosed' && call.operationId === 'readAgentSkillConfig'));
 
 /**
  * Whether this probe is a read by a super-admin with access to the tenant. If so, it must be recorded in the tenant's

@@ -61,6 +61,8 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/agents/ID/skills', 'agent_id'],
   ['POST', '/agents/ID/skills', 'agent_id', { skill_id: ours.skill }],
   ['DELETE', `/agents/${ours.agent_id}/skills/ID`, 'skill'],
+  ['GET', `/agents/${ours.agent_id}/skills/ID/config`, 'skill'],
+  ['PATCH', `/agents/${ours.agent_id}/skills/ID/config`, 'skill', { config: {} }],
   ['GET', '/agents/ID/skill-permissions', 'agent_id'],
   ['PUT', '/agents/ID/skill-permissions', 'agent_id', { permissions: [] }],
   ['DELETE', '/api-keys/ID', 'key'],

@@ -81,6 +81,8 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/skills/author              agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:read
 POST   /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:skills:write
 DELETE /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}          agent:skills:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:skills:write
+PATCH  /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:skills:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
 GET    /me                                                              any

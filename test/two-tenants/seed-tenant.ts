@@ -111,6 +111,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const skill = (await post('/skills', { ...skillFields, slug: 'public', visibility: 'public' })).id;
   const privateSkill = (await post('/skills', { ...skillFields, slug: 'private' })).id;
   await post(`/agents/${agent}/skills`, { skill_id: skill });
+  await request(p, 'PATCH', `${tenant}/agents/${agent}/skills/${skill}/config`, owner, { config: { token: 'a token' } });
   await request(p, 'PUT', `${tenant}/agents/${agent}/skill-permissions`, owner, { permissions: [{ skill_id: skill }] });
   await request(p, 'PUT', `${tenant}/agents/${agent}/can-author-skills`, owner, { can_author_skills: true });
   const resources: Resources = {
