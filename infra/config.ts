@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { publicIdOf } from '../domain/identity/api-key-format.ts';
+import { BLOBS_URL_FORMS, parseBlobsUrl } from './blobs/blob-location.ts';
 import { listenUrl } from './listen-url.ts';
 
 const checkedText = (message: string, isValid: (value: string) => boolean) => z.string().refine(isValid, message);
@@ -87,7 +88,7 @@ const variables = z.object({
   NATS_URL: checkedText('must be URLs that begin with nats:// or tls://, separated by commas', (value) =>
     value.split(',').every((part) => /^(nats|tls):$/.test(URL.canParse(part.trim()) ? new URL(part.trim()).protocol : '')),
   ).optional(),
-  BLOBS_URL: url('s3', 'http', 'https').optional(),
+  BLOBS_URL: checkedText(BLOBS_URL_FORMS, (value) => parseBlobsUrl(value) !== null).optional(),
   MASTER_KEY_FILE: anyText,
   OIDC_ISSUER: checkedText('must be an https URL (http only on a loopback address)', isIssuer).optional(),
   OIDC_AUDIENCE: anyText,
@@ -127,7 +128,6 @@ export const variableNames: readonly string[] = [
  * the README does not list them.
  */
 export const reservedVariables: readonly string[] = [
-  'BLOBS_URL',
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'SMTP_URL',

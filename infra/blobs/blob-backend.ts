@@ -1,3 +1,6 @@
+/** The directory, below that of the store, of the files that are not yet stored under their name. */
+export const DRAFTS = 'drafts';
+
 /** The name of a stored content. Two tenants never share a stored content. */
 export type BlobName = { readonly tenant: string; readonly sha256: string };
 
@@ -24,4 +27,17 @@ export type BlobBackend = {
   readonly read: (name: BlobName, headBytes: number) => Promise<SealedBytes | null>;
   /** The size of a stored content in sealed bytes; null if it does not exist. */
   readonly sealedSizeOf: (name: BlobName) => Promise<number | null>;
+  /** All stored contents. */
+  readonly list: () => AsyncIterable<StoredEntry>;
+  /** Removes a content. Does nothing and returns false if it was stored again since it was listed, or is gone. */
+  readonly remove: (entry: StoredEntry) => Promise<boolean>;
+  /**
+   * Removes what interrupted puts have left before a time (milliseconds since 1970). In a dry run, only counts it.
+   * @returns how many there were
+   */
+  readonly removeDrafts: (before: number, isDryRun: boolean) => Promise<number>;
+  /** Checks cheaply that contents can be stored and read. @throws Error that says why not */
+  readonly probe: () => Promise<void>;
+  /** Checks thoroughly that contents can be stored, read and removed. @returns what was found @throws Error */
+  readonly check: () => Promise<string>;
 };

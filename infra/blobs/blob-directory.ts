@@ -1,8 +1,27 @@
-import { type FileHandle, link, mkdir, open, rename, stat, utimes } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import {
+  access,
+  constants,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { BlobBackend, BlobDraft, BlobName } from './blob-backend.ts';
+import { type BlobBackend, type BlobDraft, type BlobName, DRAFTS, type SealedBytes, type StoredEntry } from './blob-backend.ts';
 
 const READ_BYTES = 256 * 1_024;
+const MIB = 1_024 * 1_024;
+/** The store counts as unusable if less space than this is free on its disk. */
+const MIN_FREE_BYTES = 64 * MIB;
 
 /** The end of the name of a file that `annals blobs gc` is about to remove. */
 export const REMOVAL_SUFFIX = '.removing';
@@ -80,18 +99,84 @@ async function* restOf(path: string, from: number): AsyncGenerator<Buffer> {
   yield* bytesFrom(handle, from);
 }
 
+/** The nearest existing directory at or above a path: the store's own is created by the first put. */
+const existingDirectory = async (path: string): Promise<string> => ((await orNull(stat(path))) ? path : existingDirectory(dirname(path)));
+
+const versionOf = ({ ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number }): string => `${ino}-${mtimeMs}`;
+
+const TENANT = /^[a-z0-9]{1,64}$/;
+const FILE = /^([0-9a-f]{64})(\.removing)?$/;
+
+const namesIn = async (path: string): Promise<string[]> => (await orNull(readdir(path))) ?? [];
+
+/** Gives a file that was about to be removed its name back, unless the content was stored again meanwhile. */
+const restore = async (path: string): Promise<void> => {
+  await orNull(linked(path + REMOVAL_SUFFIX, path));
+  await rm(path + REMOVAL_SUFFIX, { force: true });
+};
+
+/**
+ * Removes a file, unless it was stored again. It is renamed first: from then on, storing the content writes a new file
+ * instead of relying on this one, and a file that was stored again in the last moment is noticed and restored.
+ */
+const removeUnchanged = async (path: string, version: string): Promise<boolean> => {
+  const removing = path + REMOVAL_SUFFIX;
+  if (!(await orNull(rename(path, removing).then(() => true)))) return false;
+  const found = await orNull(stat(removing));
+  if (!found) return false;
+  if (versionOf(found) !== version) {
+    await restore(path);
+    return false;
+  }
+  await rm(removing, { force: true });
+  return true;
+};
+
+async function* storedEntries(root: string): AsyncGenerator<StoredEntry> {
+  for (const tenant of (await namesIn(root)).filter((name) => name !== DRAFTS && TENANT.test(name)))
+    for (const group of await namesIn(join(root, tenant)))
+      for (const file of await namesIn(join(root, tenant, group))) {
+        const [, sha256, suffix] = FILE.exec(file) ?? [];
+        if (!sha256) continue;
+        const path = blobPath(root, { tenant, sha256 });
+        if (suffix) await restore(path);
+        const found = await orNull(stat(path));
+        if (found) yield { tenant, sha256, sealedSize: found.size, storedAt: found.mtimeMs, version: versionOf(found) };
+      }
+}
+
+/** Whether the content is stored and intact. If so, it counts as stored now. */
+const renewed = async (path: string, isIntact: () => Promise<boolean>): Promise<boolean> => {
+  if (!(await isIntact())) return false;
+  const now = new Date();
+  return (await orNull(utimes(path, now, now).then(() => true))) ?? false;
+};
+
+const probe = async (root: string): Promise<number> => {
+  const dir = await existingDirectory(root);
+  await access(dir, constants.W_OK | constants.R_OK | constants.X_OK);
+  const { bavail, bsize } = await statfs(dir);
+  if (bavail * bsize < MIN_FREE_BYTES) throw new Error(`only ${Math.floor((bavail * bsize) / MIB)} MiB are free in ${dir}`);
+  return bavail * bsize;
+};
+
+const check = async (root: string): Promise<string> => {
+  const free = await probe(root);
+  const path = join(await existingDirectory(root), `.annals-probe-${randomBytes(8).toString('hex')}`);
+  try {
+    await writeFile(path, 'annals doctor', { mode: 0o600, flag: 'wx', flush: true });
+    if ((await readFile(path, 'utf8')) !== 'annals doctor') throw new Error(`${root} returned other bytes than it was sent`);
+  } finally {
+    await rm(path, { force: true });
+  }
+  return `${root} can be written and read, ${Math.floor(free / MIB)} MiB are free`;
+};
+
 /**
  * Stores contents as files of a directory. A file gets its name only after all its bytes are on the disk, so no crash
  * leaves a file that is incomplete.
  */
 export const openBlobDirectory = (root: string): BlobBackend => {
-  /** Whether the content is stored and intact. If so, it counts as stored now. */
-  const renewed = async (path: string, isIntact: () => Promise<boolean>): Promise<boolean> => {
-    if (!(await isIntact())) return false;
-    const now = new Date();
-    return (await orNull(utimes(path, now, now).then(() => true))) ?? false;
-  };
-
   const store = async (name: BlobName, { path: draft }: BlobDraft, isIntact: () => Promise<boolean>): Promise<void> => {
     const path = blobPath(root, name);
     if (!(await renewed(path, isIntact))) {
@@ -103,21 +188,29 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     await syncPath(dirname(path));
   };
 
+  const read = async (name: BlobName, headBytes: number): Promise<SealedBytes | null> => {
+    const path = blobPath(root, name);
+    const file = await openFile(path);
+    if (!file) return null;
+    await using handle = file;
+    const { size } = await handle.stat();
+    const head = await readHead(handle, Math.min(headBytes, size));
+    return { sealedSize: size, head, rest: () => restOf(path, head.length) };
+  };
+
   return {
     store,
-    read: async (name, headBytes) => {
-      const path = blobPath(root, name);
-      const file = await openFile(path);
-      if (!file) return null;
-      await using handle = file;
-      const { size } = await handle.stat();
-      const head = await readHead(handle, Math.min(headBytes, size));
-      return { sealedSize: size, head, rest: () => restOf(path, head.length) };
-    },
+    read,
     sealedSizeOf: async (name) => {
       const path = blobPath(root, name);
       const found = (await orNull(stat(path))) ?? (await orNull(stat(path + REMOVAL_SUFFIX))) ?? (await orNull(stat(path)));
       return found?.size ?? null;
     },
+    list: () => storedEntries(root),
+    remove: ({ version, ...name }) => removeUnchanged(blobPath(root, name), version),
+    // An interrupted put leaves only its draft, which the store removes.
+    removeDrafts: async () => 0,
+    probe: async () => void (await probe(root)),
+    check: () => check(root),
   };
 };

@@ -1,17 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Blobs, ReadableBlob, StoredBlob } from '../../commands/blobs.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { isDiskFull } from '../durable-files.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { BlobBackend, BlobDraft, BlobName } from './blob-backend.ts';
-import { makeDurableDirectory } from './blob-directory.ts';
+import type { BlobBackend, BlobName } from './blob-backend.ts';
+import { SourceError, withDraft } from './blob-drafts.ts';
+import { storeFailures } from './blob-failures.ts';
 import * as Sealed from './sealed-blob.ts';
-
-/** Files below this directory are not yet stored under their name. */
-export const DRAFTS = 'drafts';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[a-z0-9]{1,64}$/;
@@ -28,59 +22,12 @@ export type BlobStoreOptions = {
   readonly vault: Pick<Vault, 'blobKey'>;
   /** The directory of the files that are being sealed. For a store in a directory, on the same disk as that one. */
   readonly drafts: string;
+  /** Receives the causes of refusals, such as an answer of the object store. */
+  readonly report?: (cause: unknown) => void;
 };
 
-const STORE_FULL = 'The file store is full: try again later';
-
-/** The codes of the errors with which the system refuses access to a file or directory, or reports a broken disk. */
-const UNUSABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'EIO', 'ENOTDIR', 'EMFILE', 'ENFILE', 'ESTALE']);
-
-/** Turns an error of the disk into a refusal, and throws any other error unchanged. */
-const throwDiskError = (error: unknown): never => {
-  if (isDiskFull(error)) throw new Refusal('unavailable', STORE_FULL, { retryAfter: 30 });
-  if (UNUSABLE.has(String((error as NodeJS.ErrnoException).code)))
-    throw new Refusal('unavailable', 'The file store cannot be used at the moment: try again', { retryAfter: 5 });
-  throw error;
-};
-
-const writeFully = async (file: FileHandle, bytes: Buffer, at: number): Promise<void> => {
-  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
-};
-
-type Draft = BlobDraft & StoredBlob;
-
-/** An error of a content's source, which is not an error of the store. */
-class SourceError extends Error {}
-
-async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* content;
-  } catch (error) {
-    throw new SourceError('the content cannot be read', { cause: error });
-  }
-}
-
-async function* withRefusals(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* content;
-  } catch (error) {
-    throwDiskError(error);
-  }
-}
-
-/** Creates the store of all tenants' contents. Every content is sealed with a key of its tenant. */
-export const createBlobStore = ({ backend, vault, drafts }: BlobStoreOptions): BlobStore => {
-  const writeDraft = async (tenant: string, path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<Draft> => {
-    await using file = await open(path, 'wx', 0o600);
-    const key = await vault.blobKey(tenant);
-    const source = content instanceof Uint8Array ? [content] : fromSource(content);
-    const { header, sha256, size } = await Sealed.sealBlob(key, tenant, source, async (parts, at) => {
-      await writeFully(file, Buffer.concat(parts), at);
-    });
-    await writeFully(file, header, 0);
-    return { path, sha256, size, sealedSize: Sealed.sealedSizeOf(size) };
-  };
-
+/** Opens sealed contents. @throws BlobDamaged, LogError, and the errors of the backend */
+const createReader = ({ backend, vault }: BlobStoreOptions) => {
   const keyOf = async (name: BlobName, kid: string): Promise<Uint8Array> => {
     try {
       return (await vault.blobKey(name.tenant, kid)).key;
@@ -99,7 +46,7 @@ export const createBlobStore = ({ backend, vault, drafts }: BlobStoreOptions): B
       yield sealed.head.subarray(Sealed.HEADER_BYTES);
       if (sealed.head.length < sealed.sealedSize) yield* sealed.rest();
     };
-    return { size: header.size, content: withRefusals(Sealed.openBlob(header, content())) };
+    return { size: header.size, content: Sealed.openBlob(header, content()) };
   };
 
   const isIntact = async (name: BlobName): Promise<boolean> => {
@@ -114,17 +61,34 @@ export const createBlobStore = ({ backend, vault, drafts }: BlobStoreOptions): B
     }
   };
 
-  const put = async (tenant: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<StoredBlob> => {
-    const path = join(drafts, randomBytes(12).toString('hex'));
+  return { opened, isIntact };
+};
+
+/** Creates the store of all tenants' contents. Every content is sealed with a key of its tenant. */
+export const createBlobStore = (options: BlobStoreOptions): BlobStore => {
+  const { backend, vault, drafts, report = () => {} } = options;
+  const { opened, isIntact } = createReader(options);
+  const fail = storeFailures(report);
+
+  async function* withRefusals(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
-      await makeDurableDirectory(drafts);
-      const draft = await writeDraft(tenant, path, content);
-      const name = { tenant, sha256: draft.sha256 };
-      await backend.store(name, draft, () => isIntact(name));
-      return { sha256: draft.sha256, size: draft.size };
-    } finally {
-      await rm(path, { force: true });
+      yield* content;
+    } catch (error) {
+      fail(error);
     }
+  }
+
+  const put = async (tenant: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<StoredBlob> => {
+    const key = await vault.blobKey(tenant);
+    return withDraft(drafts, { key, tenant, content }, (draft) => {
+      const name = { tenant, sha256: draft.sha256 };
+      return backend.store(name, draft, () => isIntact(name));
+    });
+  };
+
+  const get = async (name: BlobName): Promise<ReadableBlob | null> => {
+    const blob = await opened(name).catch(fail);
+    return blob && { size: blob.size, content: withRefusals(blob.content) };
   };
 
   const of = (tenant: string): Blobs => {
@@ -133,12 +97,19 @@ export const createBlobStore = ({ backend, vault, drafts }: BlobStoreOptions): B
       put: (content) =>
         put(tenant, content).catch((error: unknown) => {
           if (error instanceof SourceError) throw error.cause;
-          return throwDiskError(error);
+          return fail(error);
         }),
-      get: async (sha256) => (SHA256.test(sha256) ? opened({ tenant, sha256 }).catch(throwDiskError) : null),
-      exists: async (sha256) => SHA256.test(sha256) && (await backend.sealedSizeOf({ tenant, sha256 }).catch(throwDiskError)) !== null,
+      get: async (sha256) => (SHA256.test(sha256) ? get({ tenant, sha256 }) : null),
+      exists: async (sha256) => SHA256.test(sha256) && (await backend.sealedSizeOf({ tenant, sha256 }).catch(fail)) !== null,
     };
   };
 
   return { of };
 };
+
+const refuse = async (): Promise<never> => {
+  throw new Refusal('not_configured', 'This platform has no file store: its operator must set BLOBS_URL');
+};
+
+/** The store of a process without one: every use of it is refused. */
+export const withoutBlobStore: BlobStore = { of: () => ({ put: refuse, get: refuse, exists: refuse }) };

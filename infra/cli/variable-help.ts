@@ -19,6 +19,7 @@ const OF_BOTH = [
 ] as const;
 const LOGGING_AND_METRICS = ['LOG_LEVEL', 'METRICS_TOKEN', 'TRUSTED_PROXIES'] as const;
 const OF_SERVE = [
+  'BLOBS_URL',
   'MASTER_KEY_FILE',
   'ANNALS_ADMIN_KEY',
   'CORS_ORIGINS',

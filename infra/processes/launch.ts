@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultBlobsUrl } from '../blobs/blob-location.ts';
 import { readJson } from '../durable-files.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import type { ProcessLock } from '../process-lock.ts';
@@ -107,7 +108,13 @@ const begin = async (launching: Launching): Promise<Launched> => {
   const { annalsData } = config;
   const url = listenUrl(config);
   const stateFile = join(annalsData, 'state.json');
-  const baseEnv = { ...process.env, ANNALS_DATA: annalsData, PORT: String(config.port), HOST: config.host };
+  const baseEnv = {
+    ...process.env,
+    ANNALS_DATA: annalsData,
+    PORT: String(config.port),
+    HOST: config.host,
+    BLOBS_URL: process.env.BLOBS_URL || defaultBlobsUrl(annalsData),
+  };
   const onMessage = messageHandler(launching);
   const serve = (env: NodeJS.ProcessEnv): ManagedProcess => serveProcess({ env, base: loopback(url), report: dirs.report, onMessage });
 

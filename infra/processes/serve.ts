@@ -14,7 +14,7 @@ import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createBackoff } from '../backoff.ts';
-import { openBlobStore } from '../blobs/open-blob-store.ts';
+import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
@@ -37,6 +37,7 @@ import { readDelivery } from '../webhooks/read-delivery.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
+import { createBlobHealth } from './blob-health.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
@@ -84,6 +85,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   const reads = await createReads(config.databaseUrl!, logger);
   const quotas = openQuotaTable(config.databaseUrl!, logger);
   const broker = connectInBackground(config, logger);
+  const blobPlace = await openBlobPlace(config);
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
   return {
     corruption,
@@ -94,6 +96,8 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     quotas,
     broker,
     projectionAdmin,
+    blobPlace,
+    blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
       await cache.close();
       await Promise.all([reads.close(), quotas.close(), projectionAdmin.close(), broker.close(), log.close()]);
@@ -107,16 +111,21 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
  * these parts do not work.
  */
-const degradedParts = ({ corruption, reads, broker, projectionAdmin }: Connections): (() => Promise<string[]>) => {
+const degradedParts = (
+  { corruption, reads, broker, projectionAdmin, blobPlace }: Connections,
+  logger: Logger,
+): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
+  const blobHealth = createBlobHealth(blobPlace, logger);
   return async () => {
-    const workers = await missingWorkers();
+    const [workers, blobs] = await Promise.all([missingWorkers(), blobHealth()]);
     return [
       ...corruption.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
+      ...blobs,
     ];
   };
 };
@@ -127,7 +136,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const logger = createLogger(config, 'serve');
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, broker, projectionAdmin } = connections;
+  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs } = connections;
   await metrics.addServices({ event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery(log);
@@ -149,7 +158,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
     mountSystemRoutes(app, {
-      readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
+      readiness: createReadiness(log, ports.isFailing, degradedParts(connections, logger)),
       metrics: metrics.text,
       mayReadMetrics: serveMetricsAccess(config),
       openapi: () => {
@@ -166,7 +175,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     cache,
     vault,
     reads,
-    blobs: openBlobStore(config, vault),
+    blobs,
     logger,
     publicUrl,
     operations,

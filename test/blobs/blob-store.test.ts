@@ -5,7 +5,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Blobs } from '../../commands/blobs.ts';
 import { blobPath } from '../../infra/blobs/blob-directory.ts';
-import { openBlobStore } from '../../infra/blobs/open-blob-store.ts';
+import { defaultBlobsUrl } from '../../infra/blobs/blob-location.ts';
+import { openBlobPlace, openBlobStore } from '../../infra/blobs/open-blob-store.ts';
 import { CHUNK_BYTES, HEADER_BYTES, SEALED_CHUNK_BYTES } from '../../infra/blobs/sealed-blob.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
@@ -15,7 +16,7 @@ const openTestStore = async () => {
   const { dir } = createTempDirectory();
   const vault = await openVault({ log: memoryLog(), masterKeyFile: join(dir, 'master.key') });
   const root = join(dir, 'blobs');
-  const store = openBlobStore({ annalsData: dir }, vault);
+  const store = openBlobStore(await openBlobPlace({ blobsUrl: defaultBlobsUrl(dir), annalsData: dir }), vault);
   return { root, store, acme: store.of('acme'), pathOf: (sha256: string, tenant = 'acme') => blobPath(root, { tenant, sha256 }) };
 };
 

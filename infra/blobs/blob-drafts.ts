@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoredBlob } from '../../commands/blobs.ts';
+import type { NamedKey } from '../vault/cipher.ts';
+import type { BlobDraft } from './blob-backend.ts';
+import { makeDurableDirectory } from './blob-directory.ts';
+import { sealBlob, sealedSizeOf } from './sealed-blob.ts';
+
+/** An error of a content's source, which is not an error of the store. Its cause is the error of the source. */
+export class SourceError extends Error {}
+
+async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw new SourceError('the content cannot be read', { cause: error });
+  }
+}
+
+const writeFully = async (file: FileHandle, bytes: Buffer, at: number): Promise<void> => {
+  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+};
+
+/** A content to seal: the key, the tenant it belongs to, and the bytes. */
+export type Unsealed = {
+  readonly key: NamedKey;
+  readonly tenant: string;
+  readonly content: Uint8Array | AsyncIterable<Uint8Array>;
+};
+
+const writeDraft = async (path: string, { key, tenant, content }: Unsealed): Promise<BlobDraft & StoredBlob> => {
+  await using file = await open(path, 'wx', 0o600);
+  const source = content instanceof Uint8Array ? [content] : fromSource(content);
+  const { header, sha256, size } = await sealBlob(key, tenant, source, (parts, at) => writeFully(file, Buffer.concat(parts), at));
+  await writeFully(file, header, 0);
+  return { path, sha256, size, sealedSize: sealedSizeOf(size) };
+};
+
+/**
+ * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use` has
+ * moved it. @throws SourceError if the content cannot be read
+ */
+export const withDraft = async (
+  drafts: string,
+  unsealed: Unsealed,
+  use: (draft: BlobDraft & StoredBlob) => Promise<void>,
+): Promise<StoredBlob> => {
+  await makeDurableDirectory(drafts);
+  const path = join(drafts, randomBytes(12).toString('hex'));
+  try {
+    const draft = await writeDraft(path, unsealed);
+    await use(draft);
+    return { sha256: draft.sha256, size: draft.size };
+  } finally {
+    await rm(path, { force: true });
+  }
+};
+
+const DRAFT = /^[0-9a-f]{24}$/;
+
+/**
+ * Removes the drafts that were last written before a time (milliseconds since 1970): those of puts that were
+ * interrupted. In a dry run, only counts them. @returns how many there were
+ */
+export const removeOldDrafts = async (drafts: string, before: number, isDryRun: boolean): Promise<number> => {
+  let count = 0;
+  for (const name of await readdir(drafts).catch(() => [])) {
+    const path = join(drafts, name);
+    const found = DRAFT.test(name) ? await stat(path).catch(() => null) : null;
+    if (!found || found.mtimeMs >= before) continue;
+    if (!isDryRun) await rm(path, { force: true });
+    count += 1;
+  }
+  return count;
+};

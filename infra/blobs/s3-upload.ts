@@ -1,0 +1,123 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ObjectStoreError } from './object-store-error.ts';
+import { errorOf, isTransient, parseXml, type S3Client, type S3Request, textOf } from './s3-client.ts';
+
+const MIB = 1_024 * 1_024;
+/** Larger contents are sent in parts of this size. */
+export const PART_BYTES = 8 * MIB;
+const MAX_PARTS = 10_000;
+const PARALLEL_PARTS = 2;
+const COMPLETE_ATTEMPTS = 3;
+const COMPLETE_RETRY_MS = 300;
+
+/** The answer to a write that expects no object of that name if there is one. */
+const EXISTS = 412;
+/** The answer of stores that do not know such writes. */
+const NOT_IMPLEMENTED = 501;
+
+type Upload = { readonly client: S3Client; readonly path: string; readonly file: FileHandle; readonly size: number };
+
+const readPart = async ({ file, size }: Upload, at: number, length: number): Promise<Buffer> => {
+  const bytes = Buffer.allocUnsafe(Math.min(length, size - at));
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, at + done);
+    if (bytesRead === 0) throw new Error('a draft was cut off while it was sent');
+    done += bytesRead;
+  }
+  return bytes;
+};
+
+/**
+ * Writes an object only if there is none of its name, so that no object is replaced while someone reads it. If the store
+ * does not know such writes, writes it anyway.
+ */
+const writeNew = async (client: S3Client, request: S3Request, isNew: boolean): Promise<{ status: number; body: Buffer }> => {
+  if (!isNew) return client.send(request);
+  const conditional = { ...request, headers: { ...request.headers, 'if-none-match': '*' }, accept: [EXISTS, NOT_IMPLEMENTED] };
+  const answer = await client.send(conditional);
+  return answer.status === NOT_IMPLEMENTED ? client.send(request) : answer;
+};
+
+const sendParts = async (upload: Upload, uploadId: string): Promise<string[]> => {
+  const { client, path, size } = upload;
+  const partBytes = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB);
+  const tags: string[] = Array.from({ length: Math.ceil(size / partBytes) });
+  let next = 0;
+  const sendNext = async (): Promise<void> => {
+    while (next < tags.length) {
+      const index = next++;
+      const body = await readPart(upload, index * partBytes, partBytes);
+      const { headers } = await client.send({ method: 'PUT', path, query: { partNumber: String(index + 1), uploadId }, body });
+      tags[index] = headers.get('etag') ?? '';
+    }
+  };
+  const stopOthers = (error: unknown): never => {
+    next = tags.length;
+    throw error;
+  };
+  const workers = await Promise.allSettled(Array.from({ length: PARALLEL_PARTS }, () => sendNext().catch(stopOthers)));
+  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+  return tags;
+};
+
+/** Ends an upload, so that the store frees the space of its parts. `annals blobs gc` retries what fails here. */
+export const abortUpload = async (client: S3Client, path: string, uploadId: string): Promise<void> =>
+  void (await client.send({ method: 'DELETE', path, query: { uploadId }, accept: [404] }));
+
+const completion = (tags: readonly string[]): Buffer => {
+  const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag.replaceAll('"', '&quot;')}</ETag></Part>`);
+  return Buffer.from(
+    `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
+  );
+};
+
+/**
+ * Turns the parts into the object. S3 may report a failed completion with status 200, because it sends the status before
+ * it is done. If there is an object of that name meanwhile, ends the upload instead.
+ */
+const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
+  const request = { method: 'POST', path, query: { uploadId }, body: completion(tags) } as const;
+  for (let count = 1; ; count++)
+    try {
+      const { status, body } = await writeNew(client, request, isNew);
+      if (status === EXISTS) return await abortUpload(client, path, uploadId);
+      const text = body.toString();
+      if (parseXml(text).localName === 'CompleteMultipartUploadResult') return;
+      throw errorOf(500, text);
+    } catch (error) {
+      if (!isTransient(error) || count === COMPLETE_ATTEMPTS) throw error;
+      await sleep(COMPLETE_RETRY_MS * count);
+    }
+};
+
+/** Whether the object exists with this size: a write whose answer was lost may have succeeded. */
+const isStored = async ({ client, path, size }: Upload): Promise<boolean> => {
+  const { status, headers } = await client.send({ method: 'HEAD', path, accept: [404] });
+  return status === 200 && Number(headers.get('content-length')) === size;
+};
+
+const sendMultipart = async (upload: Upload, isNew: boolean): Promise<void> => {
+  const { client, path } = upload;
+  const created = await client.send({ method: 'POST', path, query: { uploads: '' } });
+  const uploadId = textOf(parseXml(created.body.toString()), 'UploadId');
+  try {
+    await complete(upload, uploadId, await sendParts(upload, uploadId), isNew);
+  } catch (error) {
+    const wasCompleted = error instanceof ObjectStoreError && error.code === 'NoSuchUpload' && (await isStored(upload));
+    if (wasCompleted) return;
+    await abortUpload(client, path, uploadId).catch(() => {});
+    throw error;
+  }
+};
+
+/** Sends a file to the store under a path. `isNew` says that no object of that path was seen. @throws ObjectStoreError */
+export const uploadFile = async (client: S3Client, path: string, draft: string, isNew: boolean): Promise<void> => {
+  await using file = await open(draft, 'r');
+  const { size } = await file.stat();
+  const upload = { client, path, file, size };
+  // Awaited here, so that the file stays open until all parts are sent.
+  if (size > PART_BYTES) return await sendMultipart(upload, isNew);
+  const body = await readPart(upload, 0, size);
+  await writeNew(client, { method: 'PUT', path, headers: { 'content-type': 'application/octet-stream' }, body }, isNew);
+};

@@ -1,0 +1,296 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import type { Blobs } from '../../commands/blobs.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { openBlobBucket } from '../../infra/blobs/blob-bucket.ts';
+import { type Bucket, parseBlobsUrl } from '../../infra/blobs/blob-location.ts';
+import { createBlobStore, withoutBlobStore } from '../../infra/blobs/blob-store.ts';
+import { openVault } from '../../infra/vault/vault.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { type S3Server, SLOW_DOWN, startS3Server } from '../fixtures/s3-server.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const MIB = 1_024 * 1_024;
+const TIMEOUTS = { requestMs: 2_000, stallMs: 300, giveUpMs: 5_000 };
+
+/** Opens a store in a bucket of the server. `causes` collects the failures of the object store. */
+const openTestBucket = async (server: S3Server, url = server.url('files')) => {
+  const { dir } = createTempDirectory();
+  const vault = await openVault({ log: memoryLog(), masterKeyFile: join(dir, 'master.key') });
+  const backend = openBlobBucket(parseBlobsUrl(url) as Bucket & { kind: 'bucket' }, TIMEOUTS);
+  const causes: Error[] = [];
+  const drafts = join(dir, 'drafts');
+  const acme = createBlobStore({ backend, vault, drafts, report: (cause) => causes.push(cause as Error) }).of('acme');
+  return { acme, backend, causes, drafts };
+};
+
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+const readAll = async (blobs: Blobs, sha256: string): Promise<Buffer> => {
+  const blob = await blobs.get(sha256);
+  assert.ok(blob);
+  return Buffer.concat(await Array.fromAsync(blob.content));
+};
+
+const refusalOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  assert.instance(error, Refusal);
+  return (error as Refusal).code;
+};
+
+const allUses = (blobs: Blobs): (() => Promise<unknown>)[] => [
+  () => blobs.put(Buffer.from('content')),
+  () => blobs.get('0'.repeat(64)),
+  () => blobs.exists('0'.repeat(64)),
+];
+
+for (const [what, size] of [
+  ['an empty content', 0],
+  ['a content of one byte', 1],
+  ['a content that is sent in three parts', 20 * MIB + 5],
+] as const)
+  test(`${what} is returned from a bucket as it was stored`, async () => {
+    const server = await startS3Server();
+    const { acme, drafts } = await openTestBucket(server);
+    const bytes = randomBytes(size);
+    const { sha256 } = await acme.put(bytes);
+    assert.is(sha256, sha256Of(bytes));
+    assert.equal([...server.objects.keys()], [`files/acme/${sha256}`]);
+    assert.is(await acme.exists(sha256), true);
+    assert.ok((await readAll(acme, sha256)).equals(bytes));
+    assert.is(server.uploads.size, 0);
+    assert.equal(readdirSync(drafts), []);
+    assert.is(server.objects.get(`files/acme/${sha256}`)!.etag.endsWith('-3"'), size > 8 * MIB);
+  });
+
+test('a content that a bucket does not contain is not found', async () => {
+  const { acme } = await openTestBucket(await startS3Server());
+  assert.is(await acme.exists('0'.repeat(64)), false);
+  assert.is(await acme.get('0'.repeat(64)), null);
+});
+
+test('ten puts of the same content at the same time, each in parts, store one intact object', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const bytes = randomBytes(9 * MIB);
+  const stored = await Promise.all(Array.from({ length: 10 }, () => acme.put(bytes)));
+  assert.is(server.objects.size, 1);
+  assert.is(server.uploads.size, 0);
+  assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
+});
+
+test('a content that was stored lately is not sent again; one that could be removed as an orphan is', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  const object = server.objects.get(`files/acme/${sha256}`)!;
+  await acme.put(Buffer.from('content'));
+  assert.is(server.objects.get(`files/acme/${sha256}`), object);
+  object.modified -= 12 * 3_600_000;
+  await acme.put(Buffer.from('content'));
+  assert.ok(server.objects.get(`files/acme/${sha256}`)!.modified > Date.now() - 60_000);
+});
+
+test('an answer of 503 SlowDown is retried', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  for (const method of ['HEAD', 'PUT', 'GET']) for (let n = 0; n < 2; n++) server.plan((call) => call.method === method, SLOW_DOWN);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  assert.is((await readAll(acme, sha256)).toString(), 'content');
+});
+
+test('a store that keeps answering SlowDown leads to the refusal unavailable', async () => {
+  const server = await startS3Server();
+  const { acme, causes, drafts } = await openTestBucket(server);
+  for (let n = 0; n < 10; n++) server.plan(({ method }) => method === 'PUT', SLOW_DOWN);
+  assert.is(await refusalOf(acme.put(Buffer.from('content'))), 'unavailable');
+  assert.match(causes[0]!.message, /SlowDown/);
+  assert.equal(readdirSync(drafts), []);
+});
+
+test('a store that nobody listens at leads to the refusal unavailable for each operation', async () => {
+  const server = await startS3Server();
+  const { acme, causes } = await openTestBucket(server);
+  await server.close();
+  for (const work of allUses(acme)) assert.is(await refusalOf(work()), 'unavailable');
+  assert.match(causes[0]!.message, /cannot be reached: ECONNREFUSED/);
+});
+
+test('wrong credentials lead to the refusal unavailable, and the cause names the code of the answer but no secret', async () => {
+  const server = await startS3Server();
+  const { acme, causes } = await openTestBucket(server, server.url().replace('wJalr', 'wrong'));
+  assert.is(await refusalOf(acme.get('0'.repeat(64))), 'unavailable');
+  assert.match(causes[0]!.message, /SignatureDoesNotMatch/);
+  assert.not.match(JSON.stringify(causes[0]), /wrong/);
+});
+
+test('an upload whose connection breaks in the middle of the body is repeated', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  server.plan(({ method, query }) => method === 'PUT' && query.get('partNumber') === '2', { kind: 'cut-request' });
+  const bytes = randomBytes(17 * MIB);
+  const { sha256 } = await acme.put(bytes);
+  assert.ok((await readAll(acme, sha256)).equals(bytes));
+});
+
+test('a put succeeds if the answer of the store to its last request is lost', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const [small, large] = [randomBytes(1_000), randomBytes(9 * MIB)];
+  server.plan(({ method, query }) => method === 'PUT' && !query.has('partNumber'), { kind: 'lose-answer' });
+  server.plan(({ method, query }) => method === 'POST' && query.has('uploadId'), { kind: 'lose-answer' });
+  for (const bytes of [small, large]) assert.ok((await readAll(acme, (await acme.put(bytes)).sha256)).equals(bytes));
+  assert.is(server.uploads.size, 0);
+});
+
+test('a completion that fails with status 200 and an error as its body is repeated', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const body = '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>InternalError</Code><Message>Try again.</Message></Error>';
+  server.plan(({ method, query }) => method === 'POST' && query.has('uploadId'), { kind: 'replace-answer', answer: { status: 200, body } });
+  const bytes = randomBytes(9 * MIB);
+  const { sha256 } = await acme.put(bytes);
+  assert.ok((await readAll(acme, sha256)).equals(bytes));
+});
+
+test('an upload that cannot be finished is aborted, so that its parts take no space', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const denied = { kind: 'refuse', status: 403, code: 'AccessDenied', message: 'Access Denied' } as const;
+  server.plan(({ query }) => query.get('partNumber') === '2', denied);
+  assert.is(await refusalOf(acme.put(randomBytes(17 * MIB))), 'unavailable');
+  assert.is(server.uploads.size, 0);
+  assert.is(server.objects.size, 0);
+});
+
+test('an object that appeared since it was looked for is not replaced', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  const object = server.objects.get(`files/acme/${sha256}`)!;
+  server.plan(({ method }) => method === 'HEAD', { kind: 'replace-answer', answer: { status: 404 } });
+  await acme.put(Buffer.from('content'));
+  assert.is(server.objects.get(`files/acme/${sha256}`), object);
+});
+
+test('a store that knows no conditional writes can be used', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const refusal = { kind: 'refuse', status: 501, code: 'NotImplemented', message: 'A header is not implemented' } as const;
+  server.plan(({ headers }) => headers['if-none-match'] === '*', refusal);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  assert.is((await readAll(acme, sha256)).toString(), 'content');
+});
+
+for (const kind of ['cut-answer', 'stall-answer'] as const)
+  test(`a read continues at the next byte if an answer ${kind === 'cut-answer' ? 'breaks off' : 'stalls'}`, async () => {
+    const server = await startS3Server();
+    const { acme } = await openTestBucket(server);
+    const bytes = randomBytes(3 * MIB);
+    const { sha256 } = await acme.put(bytes);
+    const isRest = (call: { method: string; headers: Readonly<Record<string, string | undefined>> }) =>
+      call.method === 'GET' && call.headers['if-match'] !== undefined;
+    server.plan(isRest, { kind, bytes: 700_001 });
+    server.plan(isRest, { kind, bytes: 900_001 });
+    assert.ok((await readAll(acme, sha256)).equals(bytes));
+    assert.is(server.calls.filter(isRest).length, 3);
+  });
+
+test('a read whose object is replaced meanwhile fails and yields no wrong byte', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const bytes = randomBytes(3 * MIB);
+  const { sha256 } = await acme.put(bytes);
+  const blob = (await acme.get(sha256))!;
+  const object = server.objects.get(`files/acme/${sha256}`)!;
+  server.objects.set(`files/acme/${sha256}`, { ...object, etag: '"other"' });
+  assert.is(await refusalOf(Array.fromAsync(blob.content)), 'unavailable');
+});
+
+test('an object that was changed in the bucket is detected when it is read', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  const { sha256 } = await acme.put(randomBytes(MIB));
+  server.objects.get(`files/acme/${sha256}`)!.body[600_000]! ^= 1;
+  const error = await readAll(acme, sha256).then(
+    () => null,
+    (thrown: Error) => thrown,
+  );
+  assert.is(error?.name, 'BlobDamaged');
+});
+
+test('a listing returns every stored content, also if the store sends it in pages, and nothing else', async () => {
+  const server = await startS3Server();
+  const { backend } = await openTestBucket(server);
+  const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
+  const digests = Array.from({ length: 2_345 }, (_, n) => sha256Of(Buffer.from(String(n))));
+  for (const digest of digests) server.objects.set(`files/acme/${digest}`, object);
+  for (const key of ['files/readme.txt', `elsewhere/acme/${digests[0]}`, `files/acme/${digests[0]}.old`]) server.objects.set(key, object);
+  const entries = await Array.fromAsync(backend.list());
+  assert.equal(entries.map(({ sha256 }) => sha256).sort(), [...digests].sort());
+  assert.equal([...new Set(entries.map(({ tenant, sealedSize, version }) => `${tenant} ${sealedSize} ${version}`))], ['acme 1 "e"']);
+});
+
+test('a removal does nothing if the object was stored again since it was listed', async () => {
+  const server = await startS3Server();
+  const { acme, backend } = await openTestBucket(server);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  const [entry] = await Array.fromAsync(backend.list());
+  assert.is(await backend.remove({ ...entry!, version: '"older"' }), false);
+  assert.is(await acme.exists(sha256), true);
+  assert.is(await backend.remove(entry!), true);
+  assert.is(await acme.exists(sha256), false);
+  assert.is(await backend.remove(entry!), false);
+});
+
+test('an object that is replaced between the look and the removal is not removed', async () => {
+  const server = await startS3Server();
+  const { acme, backend } = await openTestBucket(server);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  const [entry] = await Array.fromAsync(backend.list());
+  const object = server.objects.get(`files/acme/${sha256}`)!;
+  server.plan(({ method }) => method === 'HEAD', { kind: 'replace-answer', answer: { status: 200, headers: { etag: object.etag } } });
+  server.objects.set(`files/acme/${sha256}`, { ...object, etag: '"newer"' });
+  assert.is(await backend.remove(entry!), false);
+  assert.is(server.objects.size, 1);
+});
+
+test('uploads that were begun before a time and never completed are ended, others are not', async () => {
+  const server = await startS3Server();
+  const { backend } = await openTestBucket(server);
+  const key = `files/acme/${'0'.repeat(64)}`;
+  const now = Date.now();
+  for (let n = 0; n < 1_500; n++) server.uploads.set(`old-${n}`, { key, initiated: now - 10_000, parts: new Map() });
+  server.uploads.set('new', { key, initiated: now, parts: new Map() });
+  server.uploads.set('foreign', { key: 'elsewhere/x', initiated: now - 10_000, parts: new Map() });
+  assert.is(await backend.removeDrafts(now - 5_000, true), 1_500);
+  assert.is(server.uploads.size, 1_502);
+  assert.is(await backend.removeDrafts(now - 5_000, false), 1_500);
+  assert.equal([...server.uploads.keys()], ['new', 'foreign']);
+});
+
+test('the check of a bucket writes, reads and removes an object, and says why it fails', async () => {
+  const server = await startS3Server();
+  const { backend } = await openTestBucket(server);
+  assert.is(await backend.check(), 'the bucket contents can be written, read and listed');
+  assert.is(server.objects.size, 0);
+  const other = await openTestBucket(server, server.url().replace('/contents', '/missing'));
+  const error = await other.backend.check().then(
+    () => null,
+    (thrown: Error) => thrown,
+  );
+  assert.match(error!.message, /NoSuchBucket/);
+});
+
+test('a process without BLOBS_URL refuses every use of the file store with not_configured', async () => {
+  const blobs = withoutBlobStore.of('acme');
+  for (const work of allUses(blobs)) assert.is(await refusalOf(work()), 'not_configured');
+});
+
+test.run();
