@@ -24,7 +24,8 @@ export type RefusalCode =
   | 'rate_limited'
   | 'unavailable'
   | 'not_caught_up'
-  | 'internal';
+  | 'internal'
+  | 'bad_gateway';
 
 /**
  * One invalid value in a request. `pointer` is a JSON pointer (RFC 6901) into the body. For a value outside the body,

@@ -46,7 +46,10 @@ const isHostAndPort = (text: string): boolean => {
   const at = text.lastIndexOf(':');
   return at > 0 && isHost(text.slice(0, at).replace(/^\[(.*)\]$/, '$1')) && isPort(text.slice(at + 1));
 };
-const isEgress = (text: string): boolean => isRange(text) || isHost(text) || isHostAndPort(text);
+/** Whether a text is a host name that URLs take for a malformed IPv4 address, such as 300.1.1.1. */
+const endsInNumber = (text: string): boolean => isIP(text) === 0 && /(^|\.)(\d+|0x[0-9a-f]*)(:\d+)?$/i.test(text);
+const isEgress = (text: string): boolean => isRange(text) || (!endsInNumber(text) && isHost(text)) || isEgressPort(text);
+const isEgressPort = (text: string): boolean => isHostAndPort(text) && !endsInNumber(text.slice(0, text.lastIndexOf(':')));
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
 /** Whether a host name in a URL is that of this machine. */
 export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
@@ -188,6 +191,7 @@ const gitTokensIn = (env: Record<string, string>): Config['gitTokens'] =>
     Object.fromEntries(
       Object.entries(env).flatMap(([name, token]) => {
         const host = /^GIT_TOKEN_([A-Z0-9_]+)$/.exec(name)?.[1];
+        if (host && !/^[!-~]+$/.test(token)) throw new Error(`${name} must be a token, or user:token, of visible ASCII characters`);
         return host ? [[host.toLowerCase().replaceAll('__', '-').replaceAll('_', '.'), token]] : [];
       }),
     ),

@@ -35,6 +35,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   429: { name: 'RateLimited', description: 'Too many requests: this one had no effect', headers: RATE_LIMIT_HEADERS },
   431: { name: 'HeadersTooLarge', description: 'The headers of the request are too large' },
   500: { name: 'InternalError', description: 'An error of the platform; report the `request_id`' },
+  502: { name: 'BadGateway', description: 'Another host that the request needs gave an answer that cannot be used' },
   503: {
     name: 'Unavailable',
     description: 'A service that the platform needs is down, or the read model has not reached the Consistency-Token in time',

@@ -143,9 +143,15 @@ export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
     what_to_do: 'Try again. If it persists, tell the operator of the platform the `request_id`: the log has the cause.',
     detail: 'The request failed because of an error in this service',
   },
+  bad_gateway: {
+    when: 'Another host that the request needs, such as the host of a git repository, gave an answer that cannot be used.',
+    why: 'Its answer is incomplete, too large, not valid HTTP or not what the request needs.',
+    what_to_do: 'Check the URL of the host. If it is correct, tell the operator of that host what `detail` says.',
+    detail: 'git.example.com redirects more than 3 times',
+  },
   unavailable: {
     when: 'A service that the request needs cannot be reached, or is overloaded.',
-    why: 'The event store, the database or the issuer for sign-ins does not answer.',
+    why: 'The event store, the database, the issuer for sign-ins or the host of a git repository does not answer.',
     what_to_do: 'Wait as long as `Retry-After` says. `/readyz` names what is degraded.',
     detail: 'The read models cannot be reached: try again',
   },

@@ -29,6 +29,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'Something went wrong' },
+  bad_gateway: { status: 502, title: 'Another host gave an unusable answer' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };

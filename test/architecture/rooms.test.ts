@@ -45,6 +45,7 @@ const INFRA_FOLDERS = [
   'blobs',
   'cli',
   'cli/demo',
+  'egress',
   'eventstore',
   'eventstore/embedded',
   'http',

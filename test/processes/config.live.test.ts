@@ -33,7 +33,8 @@ const refusals: Record<string, string[]> = {
   NATS_RUNNER_ACCOUNT_SEED: ['SAAB', 'UAAA'],
   OIDC_ISSUER: ['http://login.example', 'login'],
   SMTP_LISTEN: ['25', 'a:b'],
-  EGRESS_ALLOW: ['a b'],
+  EGRESS_ALLOW: ['a b', 'https://a', '300.1.1.1', '0x7f.1', '10.0.0.0/33', 'a:0', 'a:70000', '127.1:80', '*.a', 'a,,b', 'a/8'],
+  GIT_TOKEN_GIT_EXAMPLE_COM: ['a b', 'a\nb', 'tökén'],
 };
 
 for (const [name, values] of Object.entries(refusals))
@@ -59,6 +60,11 @@ test('the public URL has no slash at its end; without PUBLIC_URL it is built fro
   is(loadConfig({ HOST: '::1', PORT: '80' }).publicUrl, 'http://[::1]:80');
   is(loadConfig({ PUBLIC_URL: 'https://annals.example/' }).publicUrl, 'https://annals.example');
   is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
+});
+
+test('EGRESS_ALLOW takes hosts, addresses and ranges, each but ranges with or without a port', () => {
+  const entries = ['git.example', 'git.example:3000', 'localhost', '10.0.0.1', '10.0.0.1:80', '10.0.0.0/8', '::1', '[::1]:80', 'fd00::/8'];
+  equal(loadConfig({ EGRESS_ALLOW: entries.join(', ') }).egressAllow, entries);
 });
 
 test('OAuth clients are read by provider and Git tokens by host; a client without a secret is refused', () => {

@@ -1,0 +1,143 @@
+import { Agent, type Dispatcher, request as send } from 'undici';
+import { EgressError } from './egress-error.ts';
+import { createEgressRules, type EgressRuleOptions } from './egress-rules.ts';
+import { type ConnectorOptions, guardedConnector } from './guarded-connector.ts';
+import { type Attempt, type EgressRequest, headerOf, redirected } from './redirect.ts';
+import { createPlaces } from './request-places.ts';
+import { connectionFailure, responseFailure } from './transport-failure.ts';
+
+const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
+const CONNECT_TIMEOUT_MS = 4_000;
+const IDLE_TIMEOUT_MS = 8_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_CONNECTIONS_PER_HOST = 8;
+/** How many requests may be under way at the same time, so that slow hosts cannot use up the memory. */
+const MAX_REQUESTS = 128;
+
+export type EgressResponse = {
+  readonly status: number;
+  /** The URL that has answered, after redirects. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The body. Read it to its end, or leave the loop: both free the connection. Reading can throw an EgressError. */
+  readonly body: AsyncIterableIterator<Uint8Array>;
+};
+
+/** The client for all requests to URLs that users give. */
+export type GuardedClient = {
+  /** Checks a URL without sending anything. @throws EgressError forbidden */
+  readonly checkUrl: (url: string) => void;
+  /** Sends a request. Any status is a result, apart from that of a redirect. @throws EgressError */
+  readonly request: (request: EgressRequest) => Promise<EgressResponse>;
+  /** Sends a request and reads the whole body. @throws EgressError */
+  readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body'> & { readonly bytes: Uint8Array }>;
+  readonly close: () => Promise<void>;
+};
+
+export type GuardedClientOptions = Pick<ConnectorOptions, 'resolve' | 'build'> &
+  EgressRuleOptions & {
+    readonly connectTimeoutMs?: number;
+    /** How long a host may send nothing, in milliseconds. */
+    readonly idleTimeoutMs?: number;
+  };
+
+const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error', () => undefined).destroy();
+
+type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly free: () => void };
+
+/** Counts the bytes of a body. @throws EgressError if there are more than `maxBytes`, or the body does not end properly */
+async function* limitedBody({ response, host, maxBytes, free }: Body): AsyncIterableIterator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new EgressError('bad_response', `${host} answers with more than ${maxBytes} bytes`);
+      yield chunk;
+    }
+  } catch (error) {
+    throw responseFailure(error, host);
+  } finally {
+    discard(response);
+    free();
+  }
+}
+
+/** Refuses answers that are too long or compressed. Compressed ones are refused because few bytes can become many. */
+const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes: number): void => {
+  const encoding = headerOf(response, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity' && encoding !== '')
+    throw new EgressError('bad_response', `${host} compresses its answer, although asked not to`);
+  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes)
+    throw new EgressError('bad_response', `${host} answers with more than ${maxBytes} bytes`);
+};
+
+const collect = async (body: AsyncIterable<Uint8Array>): Promise<Uint8Array> => Buffer.concat(await Array.fromAsync(body));
+
+/**
+ * Creates the client for requests to URLs that users give. It sends them to public addresses only, or to those that the
+ * operator allows, and limits the time and the size of the answers.
+ */
+export const createGuardedClient = (options: GuardedClientOptions = {}): GuardedClient => {
+  const { allow, ports, connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, ...connecting } = options;
+  const rules = createEgressRules({ allow, ports });
+  const agent = new Agent({
+    connect: guardedConnector({ ...connecting, rules, connectTimeoutMs }),
+    connections: MAX_CONNECTIONS_PER_HOST,
+    headersTimeout: idleTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  const places = createPlaces(MAX_REQUESTS);
+
+  const sendOnce = async ({ url, request, signal }: Attempt): Promise<Dispatcher.ResponseData> => {
+    const { method = 'GET', headers, body } = request;
+    const all = { ...headers, 'accept-encoding': 'identity' };
+    return send(url, { dispatcher: agent, method, headers: all, body: body ?? null, signal }).catch((error: unknown) => {
+      throw connectionFailure(error, url.hostname);
+    });
+  };
+
+  /** Sends the request, and again to the target of each redirect. */
+  const follow = async (first: Attempt, free: () => void): Promise<EgressResponse> => {
+    for (let attempt = first; ; ) {
+      const response = await sendOnce(attempt);
+      const { maxBytes = DEFAULTS.maxBytes } = attempt.request;
+      const { hostname: host, href: url } = attempt.url;
+      try {
+        const next = redirected(attempt, response, rules);
+        if (!next) {
+          checkHeaders(response, host, maxBytes);
+          return { status: response.statusCode, headers: response.headers, url, body: limitedBody({ response, host, maxBytes, free }) };
+        }
+        attempt = next;
+      } catch (error) {
+        discard(response);
+        throw error;
+      }
+      discard(response);
+    }
+  };
+
+  const request: GuardedClient['request'] = async (wanted) => {
+    const url = rules.checkUrl(wanted.url);
+    const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);
+    const signal = wanted.signal ? AbortSignal.any([timeout, wanted.signal]) : timeout;
+    const free = places.take(signal);
+    try {
+      return await follow({ url, request: wanted, signal, hops: 0 }, free);
+    } catch (error) {
+      free();
+      throw error;
+    }
+  };
+
+  return {
+    checkUrl: (url) => void rules.checkUrl(url),
+    request,
+    read: async (wanted) => {
+      const { body, ...response } = await request(wanted);
+      return { ...response, bytes: await collect(body) };
+    },
+    close: () => agent.destroy(),
+  };
+};

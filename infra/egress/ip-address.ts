@@ -1,0 +1,43 @@
+import ipaddr from 'ipaddr.js';
+
+export type IpAddress = ReturnType<typeof ipaddr.process>;
+export type IpRange = { readonly address: IpAddress; readonly bits: number };
+
+/** The only block from which public IPv6 addresses are allocated. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+/** The prefix of NAT64 (RFC 6052). The last 32 bits are the IPv4 address to which a gateway sends the packets. */
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+/** The address at which virtual machines in Azure reach services of their host. It is in a public range. */
+const AZURE_HOST = '168.63.129.16';
+
+/** Returns an address; one that is mapped to IPv6 as IPv4. Null if the text is not an IP address. */
+export const ipAddressOf = (text: string): IpAddress | null => {
+  const bare = text.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? ipaddr.process(bare) : null;
+};
+
+/** Returns the range that a text such as 10.0.0.0/8 or 10.1.2.3 describes; null if it describes none. */
+export const ipRangeOf = (text: string): IpRange | null => {
+  const [host = '', bits] = text.split('/');
+  const address = ipAddressOf(host);
+  if (!address) return null;
+  return { address, bits: bits === undefined ? address.toByteArray().length * 8 : Number(bits) };
+};
+
+/** Whether an address belongs to a range. */
+export const isInRange = (address: IpAddress, range: IpRange): boolean =>
+  address.kind() === range.address.kind() && address.match(range.address, range.bits);
+
+const isPublicIPv6 = (address: ipaddr.IPv6): boolean => {
+  if (address.match(NAT64)) return isPublicAddress(new ipaddr.IPv4(address.toByteArray().slice(12)));
+  return address.match(GLOBAL_IPV6) && address.range() === 'unicast';
+};
+
+/**
+ * Whether an address belongs to a host on the internet. Private, loopback, link-local and reserved addresses do not, nor
+ * do those of metadata services and those that contain another address (6to4, Teredo).
+ */
+export const isPublicAddress = (address: IpAddress): boolean => {
+  if (address instanceof ipaddr.IPv6) return isPublicIPv6(address);
+  return address.range() === 'unicast' && address.toString() !== AZURE_HOST;
+};

@@ -1,0 +1,56 @@
+import type { Dispatcher } from 'undici';
+import { EgressError } from './egress-error.ts';
+import type { EgressRules } from './egress-rules.ts';
+
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+const KEEPS_METHOD: readonly number[] = [307, 308];
+/** Headers that are for the first host only: a redirect to another one leaves them out. */
+const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i;
+const MAX_REDIRECTS = 3;
+
+export type EgressRequest = {
+  readonly url: string;
+  /** By default, GET. */
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** How many bytes the body of the answer may have. By default, 8 MiB. */
+  readonly maxBytes?: number;
+  /** How long everything may take, with redirects and the whole body, in milliseconds. By default, 20,000. */
+  readonly totalMs?: number;
+  /** How many redirects are followed. By default, 3. */
+  readonly maxRedirects?: number;
+  readonly signal?: AbortSignal;
+};
+
+/** One request on the way to the final answer. `hops` is the number of redirects before it. */
+export type Attempt = { readonly url: URL; readonly request: EgressRequest; readonly signal: AbortSignal; readonly hops: number };
+
+/** Returns the first value of a header of the answer. */
+export const headerOf = ({ headers }: Dispatcher.ResponseData, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+const unusable = (message: string): EgressError => new EgressError('bad_response', message);
+
+const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): Readonly<Record<string, string>> =>
+  target.origin === url.origin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
+
+/**
+ * Returns the request to the target of a redirect; null if the answer is no redirect. Credentials are sent to the first
+ * host only.
+ * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
+ */
+export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {
+  if (!REDIRECTS.includes(response.statusCode)) return null;
+  const { url, request, hops } = attempt;
+  const { method = 'GET', maxRedirects = MAX_REDIRECTS } = request;
+  const location = headerOf(response, 'location');
+  if (location === undefined || !URL.canParse(location, url)) throw unusable(`${url.hostname} redirects without a valid URL`);
+  if (hops >= maxRedirects) throw unusable(`${url.hostname} redirects more than ${maxRedirects} times`);
+  if (method !== 'GET' && method !== 'HEAD' && !KEEPS_METHOD.includes(response.statusCode))
+    throw unusable(`${url.hostname} redirects a ${method} request`);
+  const target = rules.checkUrl(new URL(location, url).href);
+  return { ...attempt, url: target, request: { ...request, headers: headersFor(target, attempt) }, hops: hops + 1 };
+};
