@@ -26,6 +26,8 @@ import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
 import { tenantHistoryOperations } from './tenants/tenant-history.ts';
+import { agentToolOperations } from './tools/agent-tools.ts';
+import { toolOperations } from './tools/tool.ts';
 import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
@@ -51,6 +53,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
   Skills: { ...skillOperations, ...agentSkillOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
+  Tools: { ...toolOperations, ...agentToolOperations },
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...agentIntegrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: runnerCredentialOperations(createBrokerUser),

@@ -14,6 +14,7 @@ const EXAMPLE_IDS = {
   user: 'c1u33xtplpft75v2seh60kvj5',
   model: 'c0ce9uvw53efr4edt2sywb3wk',
   skill: 'cke0w9ax4rhv1tn7dq3zs5mjf',
+  tool: 'ck3n8v1r6t0y5w2q7e4u9i1o3',
   plan: 'ch5dnsipzz5fk2z9ri19r0wyo',
   'API key': 'cjfljooa5lqsaj08xui6d39zz',
   'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',

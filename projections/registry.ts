@@ -9,6 +9,7 @@ import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
 import { skills } from './skills/skill.ts';
 import { tenants } from './tenants/tenant.ts';
+import { tools } from './tools/tool.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
 
@@ -25,5 +26,6 @@ export const projections = [
   runnerCredentials,
   skills,
   tenants,
+  tools,
   users,
 ] as const satisfies readonly AnyProjection[];

@@ -10,7 +10,10 @@ const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(
 const skillsOf = ({ skills }: Agent.Agent) =>
   Object.fromEntries(Object.entries(skills).map(([id, { is_enabled, config }]) => [id, { is_enabled, configured_at: config?.at ?? null }]));
 
-/** What the history of an agent shows: settings, budget, model chain, roles, grants and skills. */
+const toolsOf = ({ tools }: Agent.Agent) =>
+  Object.fromEntries(Object.entries(tools).map(([id, { is_enabled, configuration }]) => [id, { is_enabled, configuration }]));
+
+/** What the history of an agent shows: settings, budget, model chain, tools, roles, grants and skills. */
 export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
   aggregate: Agent,
   path: '/tenant/:tenant_id/agents/:agent_id',
@@ -21,6 +24,7 @@ export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
     ...AgentBudget.parse(agent),
     deleted: agent.status !== 'live',
     models: agent.models.map(({ model_id, access }) => ({ model_id, access })),
+    tools: toolsOf(agent),
     roles: rolesOf(agent.roles),
     grants: rolesOf(agent.grants),
     skills: skillsOf(agent),

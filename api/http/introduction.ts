@@ -59,6 +59,10 @@ export const TAGS = [
   { name: 'Agents', description: 'Agents: their settings, model chains, deletion and history.' },
   { name: 'Access', description: 'Who may do what with an agent: roles, grants and the permissions of each role.' },
   { name: 'Skills', description: 'Instructions that agents follow for a task, which agents have them, and how they are configured.' },
+  {
+    name: 'Tools',
+    description: 'What agents can call: the tools of the tenant and of its connectors, and which agents have them.',
+  },
   { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
   { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },
   {

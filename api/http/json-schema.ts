@@ -84,6 +84,8 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   grants: 'The id of the user',
   models: 'The id of the model',
   skills: 'The id of the skill',
+  tools: 'The id of the tool',
+  connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',
   'runner-credentials': 'The id of the credential',

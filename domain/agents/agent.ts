@@ -5,6 +5,7 @@ import { Refusal } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 import { type AgentSkillEvent, type AgentSkills, applySkillEvent, noSkills } from './skill-grants.ts';
+import { type AgentToolEvent, type AgentTools, applyToolEvent, noTools } from './tool-grants.ts';
 
 export const category = 'agent';
 
@@ -63,6 +64,7 @@ export type AgentEvent =
   | { type: 'AgentModelGranted'; data: { model_id: string; models: readonly ChainLink[] } }
   | { type: 'AgentModelRevoked'; data: { model_id: string; models: readonly ChainLink[] } }
   | AgentSkillEvent
+  | AgentToolEvent
   | { type: 'AgentRoleAssigned'; data: { user_id: string; role: AgentRole } }
   | { type: 'AgentRoleRevoked'; data: { user_id: string } }
   | { type: 'AgentOwnershipTransferred'; data: { new_owner_id: string; old_owner_ids: readonly string[] } }
@@ -80,7 +82,7 @@ export type AgentModel = { model_id: string; access: ModelAccess; created_at: st
 /** Roles by user id. `by` is the event that assigned the role. `since` is the sort key of this event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
-type AgentParts = AgentSettings & AgentSkills;
+type AgentParts = AgentSettings & AgentSkills & AgentTools;
 
 export type Agent = AgentParts & {
   /** `released`: the agent is deleted, and its slug is free for another agent. It can no longer be restored. */
@@ -132,6 +134,7 @@ export const defaults = {
 export const initial: Agent = {
   ...defaults,
   ...noSkills,
+  ...noTools,
   status: 'absent',
   id: '',
   tenant_id: '',
@@ -234,6 +237,9 @@ const applyEvent = (
     case 'AgentSkillConfigCleared':
     case 'AgentSkillPermissionsReplaced':
       return applySkillEvent(agent, event, transient);
+    case 'AgentToolGranted':
+    case 'AgentToolRevoked':
+      return applyToolEvent(agent, event, transient);
     case 'AgentRoleAssigned':
       return { roles: withAssignment(agent.roles, event.data, event, transient) };
     case 'AgentRoleRevoked':

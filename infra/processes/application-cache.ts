@@ -8,12 +8,14 @@ import * as User from '../../domain/identity/user.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Connector from '../../domain/tools/connector.ts';
+import * as Tool from '../../domain/tools/tool.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
 /** The aggregates that most requests read without changing them. One subscription updates their cached states. */
-const followed = [Agent, AllowedAccount, ApiKey, Integration, Model, Plan, SignIn, Skill, SlackConfig, Tenant, User];
+const followed = [Agent, AllowedAccount, ApiKey, Connector, Integration, Model, Plan, SignIn, Skill, SlackConfig, Tenant, Tool, User];
 
 /**
  * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token

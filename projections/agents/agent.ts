@@ -156,6 +156,7 @@ export const agents = {
         inherited_slack_config: _____,
         skills: ______,
         skill_permissions: _______,
+        tools: ________,
         ...row
       } = Agent.evolve(Agent.initial, event);
       const { owner_id } = event.data;
@@ -172,6 +173,8 @@ export const agents = {
     ],
     AgentAccessGranted: (event) => [touch(event), addAccess(event, 'grant', event.data.user_id, ROLE_OF_GRANT[event.data.role])],
     AgentAccessRevoked: (event) => [touch(event), removeAccess(event, 'grant', event.data.user_id)],
+    AgentToolGranted: touch,
+    AgentToolRevoked: touch,
     AgentUpdated: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentActivated: (event) => patch('agents', keyOf(event), { is_active: true, updated_at: event.at }),
     AgentDeactivated: (event) => patch('agents', keyOf(event), { is_active: false, updated_at: event.at }),

@@ -9,14 +9,15 @@ import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Tool from '../../domain/tools/tool.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /**
  * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
- * tenants, skills, models, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it belongs to; null
- * for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without secrets.
+ * tenants, skills, models, tools, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it
+ * belongs to; null for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without secrets.
  */
 export const subjectTable = {
   name: 'subjects',
@@ -77,6 +78,8 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentModelChainReordered: modelsOf,
   AgentModelGranted: modelsOf,
   AgentModelRevoked: modelsOf,
+  AgentToolGranted: ({ tool_id, ...grant }) => ({ [`tools/${tool_id}`]: grant }),
+  AgentToolRevoked: ({ tool_id }) => ({ [`tools/${tool_id}`]: null }),
   AgentRoleAssigned: role('roles'),
   AgentRoleRevoked: role('roles'),
   AgentAccessGranted: role('grants'),
@@ -134,6 +137,10 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   ModelStatusChanged: allFields,
   ModelOpenedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: true }),
   ModelClosedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: null }),
+  ToolRegistered: allFields,
+  ToolReserved: allFields,
+  ToolUpdated: allFields,
+  ToolRemoved: () => ({ removed: true }),
   PlanCreated: () => ({}),
 };
 
@@ -151,11 +158,14 @@ const FIRST_EVENTS: readonly string[] = [
   'AccountAllowed',
   'ModelRegistered',
   'PlanCreated',
+  'ToolRegistered',
+  'ToolReserved',
 ];
 
 /** The tenant of a new subject, by category; null if it belongs to the platform. */
 const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Agent.category]: ({ tenant }) => tenant,
+  [Tool.category]: ({ tenant }) => tenant,
   [Tenant.category]: ({ id }) => id,
   [Integration.category]: ({ data }) => (data as Row).tenant_id ?? null,
   [ApiKey.category]: ({ data }) => (data as Row).tenant_id ?? null,

@@ -31,17 +31,19 @@ export const createResources = async (p: TestPlatform) => {
     instructions: 'Do it',
   });
   await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id: skill } });
+  const tool = await made(`${p.tenant}/tools`, { name: `t${Math.random()}`, display_name: 'Tool', description: '' });
+  await p.send('POST', `${p.tenant}/agents/${agent}/tools`, { body: { tool_id: tool } });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
-  return { agent, user: user_id, keys, account, victim, hook, delivery, skill, models, plan: p.eventsOf('PlanCreated')[0]!.id };
+  return { agent, user: user_id, keys, account, victim, hook, delivery, skill, tool, models, plan: p.eventsOf('PlanCreated')[0]!.id };
 };
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, models, plan }: Resources) => {
+export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
-    ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill] },
+    ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ revision: [0, 1, 1_000_000] },
@@ -70,5 +72,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{delivery_id}', of.delivery)
     .replace('{skill_id}', of.skill)
     .replace('{model_id}', of.models[0]!)
+    .replace('{tool_id}', of.tool)
+    .replace('{connector}', 'mailer')
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));

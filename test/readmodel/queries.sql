@@ -3043,6 +3043,176 @@ from
       1
   ) found;
 
+-- toolPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tool"."doc" as "doc",
+      "tool"."created_at" as "value",
+      "tool"."id" as "id"
+    from
+      "tools"."tools" as "tool"
+    where
+      "tool"."tenant_id" = $2
+      and "tool"."deleted" is not true
+    order by
+      "tool"."created_at" desc,
+      "tool"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- toolPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tool"."doc" as "doc",
+      "tool"."created_at" as "value",
+      "tool"."id" as "id"
+    from
+      "tools"."tools" as "tool"
+    where
+      "tool"."tenant_id" = $2
+      and ("tool"."created_at", "tool"."id") < ($3, $4)
+      and "tool"."deleted" is not true
+    order by
+      "tool"."created_at" desc,
+      "tool"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- toolPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "tool"."doc" as "doc",
+      "tool"."created_at" as "value",
+      "tool"."id" as "id"
+    from
+      "tools"."tools" as "tool"
+    where
+      "tool"."tenant_id" = $2
+      and "tool"."deleted" is not true
+    order by
+      "tool"."created_at" asc,
+      "tool"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- toolPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "tool"."doc" as "doc",
+              "tool"."created_at" as "value",
+              "tool"."id" as "id"
+            from
+              "tools"."tools" as "tool"
+            where
+              "tool"."tenant_id" = $2
+              and ("tool"."created_at", "tool"."id") > ($3, $4)
+              and "tool"."deleted" is not true
+            order by
+              "tool"."created_at" asc,
+              "tool"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "tool"."doc" as "doc",
+              "tool"."created_at" as "value",
+              "tool"."id" as "id"
+            from
+              "tools"."tools" as "tool"
+            where
+              "tool"."tenant_id" = $5
+              and "tool"."created_at" is null
+              and "tool"."deleted" is not true
+            order by
+              "tool"."created_at" asc,
+              "tool"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
 -- deliveryById: call
 select
   wanted.at::integer as at,

@@ -62,6 +62,15 @@ GET    /tenant/{tenant_id}/audit-logs/export                            tenant:a
 GET    /tenant/{tenant_id}/models                                       tenant:read
 POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:settings:write in body
 DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write
+GET    /tenant/{tenant_id}/tools                                        tenant:read
+POST   /tenant/{tenant_id}/tools                                        tenant:tools:write
+GET    /tenant/{tenant_id}/tools/{tool_id}                              tenant:read
+PATCH  /tenant/{tenant_id}/tools/{tool_id}                              tenant:tools:write
+DELETE /tenant/{tenant_id}/tools/{tool_id}                              tenant:tools:write
+PUT    /tenant/{tenant_id}/connectors/{connector}/tools                 tenant:tools:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/tools                      agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/tools                      agent:tools:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/tools/{tool_id}            agent:tools:write
 GET    /tenant/{tenant_id}/webhook-integrations                         tenant:read
 POST   /tenant/{tenant_id}/webhook-integrations                         tenant:integrations:write
 GET    /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:read

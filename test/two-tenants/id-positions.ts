@@ -61,6 +61,8 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   skill_id: 'skill',
   model_ids: 'model',
   failover_chain: 'fallback model',
+  tool_id: 'tool',
+  connector: 'connector',
   plan_id: 'plan',
   name: 'projection',
   rebuild: 'rebuild',

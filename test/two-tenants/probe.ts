@@ -57,10 +57,14 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
+/** Types of resources whose names a caller chooses: each tenant has every such name. */
+const FREE_NAMES: readonly ResourceType[] = ['connector'];
+
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked event'];
 
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
+  if (FREE_NAMES.includes(position.type)) return false;
   const isInside = position.type !== 'tenant' || call.path.startsWith('/tenant/');
   if (state === 'malformed') return !NAMED_TYPES.includes(position.type);
   if (state === 'sibling') return SIBLINGS.includes(position.type);
@@ -155,9 +159,11 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   const asOf = variant.asOf ? asOfNow(call) : [];
   const query = new URLSearchParams([...requiredQuery(call), ...asOf, ...Object.entries(among('query'))]).toString();
   const body = bodyFor(dataset.document as Document, call, among('body'));
+  // The field that is added to a list is that of an item.
+  const sentBody = Array.isArray(body) ? [...body, ...(Object.keys(more).length > 0 ? [more] : [])] : { ...(body as object), ...more };
   return dataset.send(call.method, query ? `${path}?${query}` : path, {
     key: dataset.keys[who],
-    ...(body === undefined ? {} : { body: { ...(body as object), ...more } }),
+    ...(body === undefined ? {} : { body: sentBody }),
   });
 };
 

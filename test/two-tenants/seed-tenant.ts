@@ -18,6 +18,8 @@ export type ResourceType =
   | 'role holder'
   | 'grantee'
   | 'heir'
+  | 'tool'
+  | 'connector'
   | 'api key'
   | 'runner key'
   | 'integration'
@@ -114,6 +116,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   await request(p, 'PATCH', `${tenant}/agents/${agent}/skills/${skill}/config`, owner, { config: { token: 'a token' } });
   await request(p, 'PUT', `${tenant}/agents/${agent}/skill-permissions`, owner, { permissions: [{ skill_id: skill }] });
   await request(p, 'PUT', `${tenant}/agents/${agent}/can-author-skills`, owner, { can_author_skills: true });
+  const tool = await post('/tools', { name: 'tool', display_name: 'Tool', description: 'A tool' });
+  await post(`/agents/${agent}/tools`, { tool_id: tool.id });
   const resources: Resources = {
     tenant: id,
     agent,
@@ -122,6 +126,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'role holder': ids.viewer,
     grantee: ids['granted viewer'],
     heir: ids.manager,
+    tool: tool.id,
+    connector: 'mailer',
     'api key': apiKey.id,
     'runner key': runnerKey.id,
     integration: integration.id,

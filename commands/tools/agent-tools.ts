@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { grantTool, revokeTool } from '../../domain/agents/agent-tools.ts';
+import { idOf } from '../../domain/id.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Input } from '../context.ts';
+import { assertMatches } from '../json-schema-validator.ts';
+import { loadTool } from './tool.ts';
+
+const MAX_CONFIGURATION_LENGTH = 16_384;
+
+export const AgentToolGrant = z
+  .strictObject({
+    tool_id: idOf('tool'),
+    is_enabled: z.boolean().default(true).meta({ description: 'Whether the agent may use the tool at present' }),
+    configuration: z
+      .record(z.string(), z.unknown())
+      .refine((value) => JSON.stringify(value).length <= MAX_CONFIGURATION_LENGTH, {
+        message: `must have at most ${MAX_CONFIGURATION_LENGTH} characters as JSON`,
+        abort: true,
+      })
+      .nullable()
+      .default(null)
+      .meta({
+        description: "Settings of the tool for this agent, which match the tool's input schema; null for none",
+        examples: [{ channel: 'alerts' }],
+      }),
+  })
+  .meta({ id: 'AgentToolGrant' });
+
+/** A tool that is granted to an agent, as the API shows it. */
+export const agentToolView = (agent: Agent.Agent, tool_id: string) => ({ agent_id: agent.id, tool_id, ...agent.tools[tool_id]! });
+
+const inputSchemaOf = async (ctx: Ctx, tool_id: string) => {
+  const tool = await loadTool(ctx, tool_id).catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'not_found') throw invalid('/tool_id', 'there is no such tool', 'unknown_tool');
+    throw error;
+  });
+  return tool.state.input_schema;
+};
+
+/**
+ * Grants a tool to an agent, or changes the grant.
+ * @throws Refusal not_found, conflict, invalid if the tool is unknown or the configuration does not match its schema
+ */
+export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGrant, 'tenant_id' | 'agent_id'>) => {
+  const { agent_id, tool_id, is_enabled, configuration } = input;
+  await loadAgent(ctx, agent_id);
+  const schema = await inputSchemaOf(ctx, tool_id);
+  if (configuration) assertMatches(ctx, '/configuration', schema, configuration);
+  let existed = false;
+  const loaded = await ctx.transact(Agent, agent_id, (agent) => {
+    existed = agent.tools[tool_id] !== undefined;
+    return grantTool({ tool_id, is_enabled, configuration: configuration ?? {} })(agent);
+  });
+  return { ...loaded, state: agentToolView(loaded.state, tool_id), existed };
+};
+
+/** Revokes a tool from an agent. @throws Refusal not_found */
+export const revokeAgentTool = (ctx: Ctx, { agent_id, tool_id }: { agent_id: string; tool_id: string }) =>
+  ctx.transact(Agent, agent_id, revokeTool(tool_id));

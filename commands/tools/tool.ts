@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { displayText, Slug, text } from '../../domain/fields.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Connector from '../../domain/tools/connector.ts';
+import * as Tool from '../../domain/tools/tool.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { createUnique } from '../create-unique.ts';
+import { assertJsonSchema, JsonObjectField } from '../json-schema-validator.ts';
+
+const MAX_DESCRIPTION = 1_024;
+const MAX_LONG_DESCRIPTION = 16_384;
+
+const texts = {
+  name: displayText(1, 128).meta({
+    description: 'The unique name by which agents call the tool; it cannot be changed',
+    examples: ['send_message'],
+  }),
+  display_name: displayText(1, 128).meta({ description: 'The name that people see', examples: ['Send a message'] }),
+  description: text(0, MAX_DESCRIPTION).meta({ description: 'What the tool does, in short', examples: ['Sends a message to a channel'] }),
+  description_long: text(0, MAX_LONG_DESCRIPTION).meta({
+    description: 'What the tool does, in full',
+    examples: ['Sends a message to a channel. The channel must exist.'],
+  }),
+};
+
+const InputSchema = JsonObjectField.meta({
+  description: "The JSON Schema (draft 2020-12 or 7) of the tool's configuration; an empty one accepts everything",
+  examples: [{ type: 'object', properties: { channel: { type: 'string' } } }],
+});
+
+export const ToolCreate = z
+  .strictObject({ ...texts, description_long: texts.description_long.default(''), input_schema: InputSchema.default({}) })
+  .meta({ id: 'ToolCreate' });
+
+export const ToolUpdate = z
+  .strictObject({
+    name: texts.name.nullish().meta({ description: 'The name of the tool; another name is refused', examples: ['send_message'] }),
+    display_name: texts.display_name.nullish().meta(texts.display_name.meta()!),
+    description: texts.description.nullish().meta(texts.description.meta()!),
+    description_long: texts.description_long.nullish().meta(texts.description_long.meta()!),
+    input_schema: InputSchema.nullish().meta(InputSchema.meta()!),
+  })
+  .meta({ id: 'ToolUpdate', examples: [{ display_name: 'Send a message' }] });
+
+export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorToolSync' });
+
+/** A connector's name, as it is in a path. */
+export const ConnectorName = Slug;
+
+/** The id of a connector in its tenant. Its stream has the tools that it provides. */
+export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.uniqueId('connector', connector);
+
+/** The unique key of a tool: its connector, if it has one, and its name. A connector's name cannot be empty. */
+export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
+
+const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['position'] =>
+  b.position !== null && (a.position === null || b.position.commit > a.position.commit) ? b.position : a.position;
+
+/**
+ * Returns a tool as it is at present: if a connector provides it, with what the connector says about it. The revision is
+ * that of the tool's own stream.
+ * @throws Refusal not_found also if the connector does not provide it any more
+ */
+export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
+  Tool.assertExists(tool.state);
+  if (tool.state.connector === null) return tool;
+  const connector = await ctx.load(Connector, connectorIdOf(ctx, tool.state.connector));
+  const provided = connector.state.tools[tool.id];
+  if (!provided) throw new Refusal('not_found', 'There is no such tool');
+  const updated_at = provided.updated_at > tool.state.updated_at ? provided.updated_at : tool.state.updated_at;
+  return { ...tool, position: laterOf(tool, connector), state: { ...tool.state, ...provided, updated_at } };
+};
+
+/** Loads a tool of the context's tenant. @throws Refusal not_found */
+export const loadTool = async (ctx: Ctx, tool_id: string): Promise<Loaded<Tool.Tool>> => withConnector(ctx, await ctx.load(Tool, tool_id));
+
+/** Loads the tools with these ids that exist. */
+export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loaded<Tool.Tool>[]> => {
+  const found = await Promise.all(
+    ids.map((id) =>
+      loadTool(ctx, id).catch((error: unknown) => {
+        if (error instanceof Refusal && error.code === 'not_found') return null;
+        throw error;
+      }),
+    ),
+  );
+  return found.filter((tool) => tool !== null);
+};
+
+/** Registers a tool of the tenant. @throws Refusal conflict if the name is taken, invalid if the schema is not usable */
+export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof ToolCreate, 'tenant_id'>) => {
+  assertJsonSchema(ctx, '/input_schema', fields.input_schema);
+  return createUnique(ctx, Tool, {
+    kind: 'tool',
+    key: toolKey(null, fields.name),
+    claim: () => Tool.register(fields),
+    isClosed: ({ status }) => status === 'removed',
+  });
+};
+
+/** Changes a tool. @throws Refusal not_found, conflict, invalid */
+export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tenant_id' | 'tool_id'>) => {
+  const { tenant_id: _, tool_id, ...changes } = input;
+  const { state } = await loadTool(ctx, tool_id);
+  assertJsonSchema(ctx, '/input_schema', changes.input_schema);
+  // What a connector says about a tool is not in the tool's stream; everything else is.
+  const decide = (tool: Tool.Tool) =>
+    Tool.update(changes, tool.status === 'provided' ? { ...state, input_schema: tool.input_schema } : tool)(tool);
+  return withConnector(ctx, await ctx.transact(Tool, tool_id, decide));
+};
+
+/** Removes a tool of the tenant. Its name is then free. @throws Refusal not_found, conflict if a connector provides it */
+export const removeTool = async (ctx: Ctx, { tool_id }: { tool_id: string }) => {
+  await loadTool(ctx, tool_id);
+  return ctx.transact(Tool, tool_id, Tool.remove);
+};

@@ -1,0 +1,112 @@
+import { applyResets, changedFields } from '../aggregate.ts';
+import type { Recorded } from '../event.ts';
+import { conflict, Refusal } from '../refusal.ts';
+
+export const category = 'tool';
+
+export type ToolFields = {
+  name: string;
+  display_name: string;
+  description: string;
+  description_long: string;
+  input_schema: Readonly<Record<string, unknown>>;
+};
+
+export type ToolEvent =
+  | { type: 'ToolRegistered'; data: ToolFields }
+  /** A connector gets this id for the tool with this name. The connector's stream has what the tool is at present. */
+  | { type: 'ToolReserved'; data: { connector: string; name: string } }
+  | { type: 'ToolUpdated'; data: Partial<Omit<ToolFields, 'name'>> }
+  | { type: 'ToolRemoved'; data: object };
+
+export type Tool = ToolFields & {
+  /** `provided`: a connector provides the tool, or has provided it. `removed`: its name is free for another tool. */
+  status: 'absent' | 'live' | 'provided' | 'removed';
+  id: string;
+  tenant_id: string;
+  connector: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type ToolChanges = { [Name in keyof ToolFields]?: ToolFields[Name] | null | undefined };
+
+/** The values that null resets. */
+const defaults = { description_long: '', input_schema: {} };
+
+export const initial: Tool = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  connector: null,
+  name: '',
+  display_name: '',
+  description: '',
+  description_long: '',
+  input_schema: {},
+  created_at: '',
+  updated_at: '',
+};
+
+const applyEvent = (tool: Tool, { id, tenant, at, type, data }: Recorded<ToolEvent>): Tool => {
+  switch (type) {
+    case 'ToolRegistered':
+      return { ...tool, ...data, status: 'live', id, tenant_id: tenant, created_at: at };
+    case 'ToolReserved':
+      return { ...tool, ...data, status: 'provided', id, tenant_id: tenant, created_at: at };
+    case 'ToolUpdated':
+      return { ...tool, ...data };
+    case 'ToolRemoved':
+      return { ...tool, status: 'removed' };
+  }
+};
+
+export const evolve = (tool: Tool, event: Recorded<ToolEvent>): Tool => ({ ...applyEvent(tool, event), updated_at: event.at });
+
+/** Checks that the tool exists. @throws Refusal not_found */
+export const assertExists = (tool: Tool): void => {
+  if (tool.status === 'absent' || tool.status === 'removed') throw new Refusal('not_found', 'There is no such tool');
+};
+
+/** Registers a tool of the tenant. A removed tool stays closed. @throws Refusal conflict if the name is taken */
+export const register =
+  (fields: ToolFields) =>
+  (tool: Tool): ToolEvent[] => {
+    if (tool.status === 'removed') return [];
+    if (tool.status !== 'absent') throw conflict('/name', 'taken', `The tenant already has a tool ${fields.name}`);
+    return [{ type: 'ToolRegistered', data: fields }];
+  };
+
+/** Reserves the id of a tool for the connector that provides it. */
+export const reserve =
+  (connector: string, name: string) =>
+  (tool: Tool): ToolEvent[] =>
+    tool.status === 'absent' ? [{ type: 'ToolReserved', data: { connector, name } }] : [];
+
+/**
+ * Changes a tool. The name is its unique key and cannot change; of a connector's tool, only the input schema can.
+ * @throws Refusal not_found, conflict
+ */
+export const update =
+  (changes: ToolChanges, present: ToolFields) =>
+  (tool: Tool): ToolEvent[] => {
+    assertExists(tool);
+    const { name, ...fields } = changedFields(present, applyResets(changes, defaults)) as Partial<ToolFields>;
+    if (name !== undefined) throw conflict('/name', 'fixed', 'The name of a tool cannot be changed: register another tool instead');
+    const provided = tool.status === 'provided' ? Object.keys(fields).find((field) => field !== 'input_schema') : undefined;
+    if (provided)
+      throw conflict(
+        `/${provided}`,
+        'of_connector',
+        `The connector ${tool.connector} sets this field: change it there, then sync its tools`,
+      );
+    return Object.keys(fields).length > 0 ? [{ type: 'ToolUpdated', data: fields }] : [];
+  };
+
+/** Removes a tool of the tenant. @throws Refusal not_found, conflict if a connector provides it */
+export const remove = (tool: Tool): ToolEvent[] => {
+  assertExists(tool);
+  if (tool.status === 'provided')
+    throw conflict('', 'of_connector', `The connector ${tool.connector} provides this tool: leave it out of the connector's tools`);
+  return [{ type: 'ToolRemoved', data: {} }];
+};
