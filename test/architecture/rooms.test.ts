@@ -42,6 +42,7 @@ const AREAS = [
 ];
 const INFRA_FOLDERS = [
   'aggregates',
+  'archives',
   'blobs',
   'cli',
   'cli/demo',

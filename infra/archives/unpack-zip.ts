@@ -1,0 +1,92 @@
+import { crc32 } from 'node:zlib';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import type { ArchiveFile, KeepFiles, Unpack } from '../../commands/skills/archive.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import {
+  type ArchiveEntry,
+  badArchive,
+  checkEntries,
+  createUnpackedCounter,
+  MAX_ARCHIVE_ENTRIES,
+} from '../../domain/skills/archive-rules.ts';
+
+const LOCAL_HEADER = Buffer.from('PK\x03\x04', 'latin1');
+const ENCRYPTED_FLAGS = 0x1 | 0x40 | 0x2000;
+
+const damaged = (reason: string): Refusal => badArchive('damaged', `The archive is damaged or no zip archive: ${reason}`);
+
+/** Converts an error of the library to a refusal. Its messages describe the archive only. */
+const refuse = (error: unknown): never => {
+  if (error instanceof Refusal) throw error;
+  throw damaged(error instanceof Error ? error.message.slice(0, 200) : 'it cannot be read');
+};
+
+type Located = ArchiveEntry & { readonly entry: Entry };
+
+const locate = async (zip: ZipFile, entry: Entry): Promise<Located> => {
+  const header = await zip.readLocalFileHeaderPromise(entry);
+  if (!header.fileName.equals(entry.fileNameRaw)) throw damaged('an entry has two names');
+  if (header.compressionMethod !== entry.compressionMethod) throw damaged('an entry has two compression methods');
+  return {
+    entry,
+    path: entry.fileName,
+    unixMode: entry.externalFileAttributes >>> 16,
+    isEncrypted: ((entry.generalPurposeBitFlag | header.generalPurposeBitFlag) & ENCRYPTED_FLAGS) !== 0,
+    start: entry.relativeOffsetOfLocalHeader,
+    end: header.fileDataStart + entry.compressedSize,
+  };
+};
+
+/** Reads the directory of the archive, and checks it before any file is unpacked. */
+const readDirectory = async (zip: ZipFile): Promise<Located[]> => {
+  const entries: Located[] = [];
+  for await (const entry of zip.eachEntry()) {
+    entries.push(await locate(zip, entry));
+    if (entries.length > MAX_ARCHIVE_ENTRIES) break;
+  }
+  checkEntries(entries);
+  return entries;
+};
+
+type Unpacking = { readonly zip: ZipFile; readonly counter: ReturnType<typeof createUnpackedCounter>; readonly keep: KeepFiles };
+
+/** Unpacks one file piece by piece. Returns its size, and its bytes if they are kept. */
+const unpackFile = async (
+  { zip, counter, keep }: Unpacking,
+  { entry, path }: Located,
+): Promise<{ size: number; bytes: Uint8Array | null }> => {
+  const isKept = keep.isKept(path);
+  if (isKept && entry.uncompressedSize > keep.maxBytes) throw badArchive('file_too_large', `${path} has more than ${keep.maxBytes} bytes`);
+  const size = { unpacked: 0, compressed: entry.compressedSize };
+  const pieces: Buffer[] = [];
+  let checksum = 0;
+  for await (const piece of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>) {
+    counter.count(size, piece.length);
+    checksum = crc32(piece, checksum);
+    if (isKept) pieces.push(piece);
+  }
+  if (checksum !== entry.crc32) throw damaged('a file has a wrong checksum');
+  return { size: size.unpacked, bytes: isKept ? Buffer.concat(pieces) : null };
+};
+
+/** Unpacks a zip archive (see `Unpack`). No file is written. */
+export const unpackZip: Unpack = async (archive, keep) => {
+  const buffer = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
+  // Bytes before the first entry could make the archive another kind of file, too.
+  if (!buffer.subarray(0, LOCAL_HEADER.length).equals(LOCAL_HEADER)) throw damaged('it does not start with a file');
+  try {
+    const zip = await fromBufferPromise(buffer, { lazyEntries: true, strictFileNames: true });
+    const entries = await readDirectory(zip);
+    const unpacking = { zip, counter: createUnpackedCounter(archive.length), keep };
+    const files: ArchiveFile[] = [];
+    const kept = new Map<string, Uint8Array>();
+    for (const located of entries.filter(({ path }) => !path.endsWith('/'))) {
+      const { size, bytes } = await unpackFile(unpacking, located);
+      files.push({ path: located.path, size });
+      if (bytes) kept.set(located.path, bytes);
+    }
+    return { files, kept };
+  } catch (error) {
+    return refuse(error);
+  }
+};
