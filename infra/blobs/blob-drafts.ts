@@ -18,8 +18,11 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-const writeFully = async (file: FileHandle, bytes: Buffer, at: number): Promise<void> => {
-  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+/** Writes all bytes. The system may write fewer than it was asked to, so what is missing is written again. */
+const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
+  const size = parts.reduce((sum, { length }) => sum + length, 0);
+  const { bytesWritten } = await file.writev(parts, at);
+  if (bytesWritten < size) await writeFully(file, [Buffer.concat(parts).subarray(bytesWritten)], at + bytesWritten);
 };
 
 /** A content to seal: the key, the tenant it belongs to, and the bytes. */
@@ -32,8 +35,8 @@ export type Unsealed = {
 const writeDraft = async (path: string, { key, tenant, content }: Unsealed): Promise<BlobDraft & StoredBlob> => {
   await using file = await open(path, 'wx', 0o600);
   const source = content instanceof Uint8Array ? [content] : fromSource(content);
-  const { header, sha256, size } = await sealBlob(key, tenant, source, (parts, at) => writeFully(file, Buffer.concat(parts), at));
-  await writeFully(file, header, 0);
+  const { header, sha256, size } = await sealBlob(key, tenant, source, (parts, at) => writeFully(file, parts, at));
+  await writeFully(file, [header], 0);
   return { path, sha256, size, sealedSize: sealedSizeOf(size) };
 };
 

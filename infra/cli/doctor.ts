@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
+import { checkBlobStore } from './blob-check.ts';
 import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
 import * as Check from './health-checks.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
@@ -98,20 +99,21 @@ const examineBackup = ({ eventstoreUrl, annalsData }: Config, isStarted: boolean
 
 const beforeFirstStart = async (config: Config): Promise<Finding[]> => {
   const missing = none(`there is no platform in ${config.annalsData} yet: npm start creates it`);
-  const parts = ['event store', 'Postgres', 'NATS', ...PARTS_OF_DATABASE, 'backup'].map((part) => ({ part, ...missing }));
+  const parts = ['event store', 'Postgres', 'NATS', 'file store', ...PARTS_OF_DATABASE, 'backup'].map((part) => ({ part, ...missing }));
   return [...parts, ...(await examineMachine(config, null, { isKnown: true, platform: null }))];
 };
 
 const examinePlatform = async (config: Config, services: ServiceLocations): Promise<Finding[]> => {
   const { finding, expected } = await examineStore(config, services.eventstoreUrl);
   const isStarted = !expected.isKnown || expected.platform !== null;
-  const [database, nats, machine, backup] = await Promise.all([
+  const [database, nats, files, machine, backup] = await Promise.all([
     examineDatabase(config, services.databaseUrl, isStarted),
     examineNats(config, services),
+    examine('file store', 'correct BLOBS_URL, or start the object store', () => checkBlobStore(config)),
     examineMachine(config, services.eventstoreUrl, expected),
     examineBackup(config, isStarted),
   ]);
-  return [finding, ...database, nats, ...machine, backup];
+  return [finding, ...database, nats, files, ...machine, backup];
 };
 
 /**

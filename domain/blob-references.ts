@@ -1,0 +1,13 @@
+import type { DomainEvent, Recorded } from './event.ts';
+import type { SkillEvent } from './skills/skill.ts';
+
+/** By event type, the digests of the stored contents that an event names. */
+type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };
+
+const ofSkills = { SkillImported: ({ package_digest }) => [package_digest] } as const satisfies DigestsOf<SkillEvent>;
+
+/** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
+const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills };
+
+/** The digests of the stored contents that must exist because of this event. */
+export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];

@@ -1,0 +1,50 @@
+import { namedBlobs } from '../../domain/blob-references.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { BlobStore } from './blob-store.ts';
+import { BlobDamaged } from './sealed-blob.ts';
+
+/** A content that an event names and that cannot be read. */
+export type BlobFinding = {
+  readonly tenant: string;
+  readonly sha256: string;
+  readonly problem: 'missing' | 'damaged';
+  /** The first event that names it. */
+  readonly event_id: string;
+};
+
+/** How many of the named contents were read, and what was found. */
+export type BlobVerification = { readonly read: number; readonly bytes: number; readonly findings: readonly BlobFinding[] };
+
+const sizeOf = async (content: AsyncIterable<Uint8Array>): Promise<number> => {
+  let size = 0;
+  for await (const bytes of content) size += bytes.length;
+  return size;
+};
+
+/** Reads a content to its end. @returns its size, or what is wrong with it */
+const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promise<number | BlobFinding['problem']> => {
+  try {
+    const blob = await blobs.of(tenant).get(sha256);
+    return blob ? await sizeOf(blob.content) : 'missing';
+  } catch (error) {
+    if (error instanceof BlobDamaged) return 'damaged';
+    throw error;
+  }
+};
+
+/** Reads every content that an event names, once, and verifies all its bytes. @throws Refusal, LogError */
+export const verifyBlobs = async (blobs: BlobStore, log: Log): Promise<BlobVerification> => {
+  const seen = new Set<string>();
+  const findings: BlobFinding[] = [];
+  let bytes = 0;
+  for await (const event of log.readAll())
+    for (const sha256 of namedBlobs(event)) {
+      const { tenant, event_id } = event;
+      if (seen.has(`${tenant}/${sha256}`)) continue;
+      seen.add(`${tenant}/${sha256}`);
+      const result = await readBlob(blobs, tenant, sha256);
+      if (typeof result === 'number') bytes += result;
+      else findings.push({ tenant, sha256, problem: result, event_id });
+    }
+  return { read: seen.size, bytes, findings };
+};

@@ -1,0 +1,23 @@
+import { parseBlobsUrl } from '../blobs/blob-location.ts';
+import { findBlobsUrl, openBlobPlace } from '../blobs/open-blob-store.ts';
+import type { Config } from '../config.ts';
+import { fail, none, ok, type Result } from './finding.ts';
+
+const adviceFor = (blobsUrl: string): string => {
+  const location = parseBlobsUrl(blobsUrl);
+  return location?.kind === 'bucket'
+    ? `correct BLOBS_URL, start the object store, or grant the key access to the bucket ${location.bucket}`
+    : 'make the directory readable and writable for the user of the platform, or free disk space';
+};
+
+/** Checks that files can be stored, read and removed. */
+export const checkBlobStore = async (config: Config): Promise<Result> => {
+  const blobsUrl = findBlobsUrl(config);
+  const place = await openBlobPlace({ ...config, blobsUrl });
+  if (!place) return none('not looked at: annals serve stores no files without BLOBS_URL');
+  try {
+    return ok(await place.backend.check());
+  } catch (error) {
+    return fail((error as Error).message, adviceFor(blobsUrl!));
+  }
+};

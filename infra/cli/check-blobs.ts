@@ -1,0 +1,24 @@
+import { openBlobStore } from '../blobs/open-blob-store.ts';
+import { type BlobVerification, verifyBlobs } from '../blobs/verify-blobs.ts';
+import type { Config } from '../config.ts';
+import { openVault } from '../vault/vault.ts';
+import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
+
+/** Prints what the verification of the stored files has found. @returns the exit code */
+export const printVerification = ({ read, bytes, findings }: BlobVerification, json: boolean): number => {
+  if (json) console.log(JSON.stringify({ ok: findings.length === 0, files: read, bytes, findings }));
+  if (!json)
+    for (const { problem, tenant, sha256, event_id } of findings)
+      console.log(`${problem}: ${sha256} of tenant ${tenant}, named by event ${event_id}`);
+  if (!json) console.log(`${filesText(read)} verified, ${bytesText(bytes)}; ${findings.length} missing or damaged`);
+  return findings.length === 0 ? 0 : 1;
+};
+
+/** Reads every file that an event names. @returns the exit code: 1 if one is missing or damaged */
+export const checkBlobs = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
+  const place = await placeOf(config);
+  return withPlatformLog(config, async (log) => {
+    const vault = await openVault({ log, masterKeyFile: config.masterKeyFile });
+    return printVerification(await verifyBlobs(openBlobStore(place, vault), log), json);
+  });
+};

@@ -1,0 +1,40 @@
+import { removeOldDrafts } from '../blobs/blob-drafts.ts';
+import { countOf, findOrphans, removeOrphans } from '../blobs/orphans.ts';
+import type { Config } from '../config.ts';
+import { usageError } from './arguments.ts';
+import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
+
+const HOUR_MS = 3_600_000;
+const MAX_GRACE_HOURS = 8_760;
+
+/** Parses the value of --grace. @throws a usage error if it is not a number of hours from 1 to 8760 */
+export const graceOf = (text: string): number => {
+  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > MAX_GRACE_HOURS)
+    throw usageError(`--grace must be a number of hours from 1 to ${MAX_GRACE_HOURS}`);
+  return Number(text);
+};
+
+export type CollectOptions = { readonly graceHours: number; readonly isDryRun: boolean; readonly json: boolean };
+
+/**
+ * Finds the stored files that no event names, and what interrupted uploads have left; removes both unless it is a dry run.
+ * Prints their numbers and sizes. @returns the exit code
+ */
+export const collectBlobs = async (config: Config, { graceHours, isDryRun, json }: CollectOptions): Promise<number> => {
+  const { backend, drafts } = await placeOf(config);
+  const before = Date.now() - graceHours * HOUR_MS;
+  const { total, foreign, orphans } = await withPlatformLog(config, (log) => findOrphans(backend, log, before));
+  const found = countOf(orphans);
+  const unfinished = (await removeOldDrafts(drafts, before, isDryRun)) + (await backend.removeDrafts(before, isDryRun));
+  const removed = isDryRun ? countOf([]) : await removeOrphans(backend, orphans);
+  if (json) console.log(JSON.stringify({ total, orphans: found, unfinished, foreign, removed, dry_run: isDryRun }));
+  if (json) return 0;
+  console.log(`${filesText(total.count)} stored, ${bytesText(total.bytes)}`);
+  console.log(`${filesText(found.count)} that no event names and that are older than ${graceHours} h, ${bytesText(found.bytes)}`);
+  console.log(`${unfinished} unfinished ${unfinished === 1 ? 'upload' : 'uploads'}`);
+  if (foreign.count > 0) console.log(`${filesText(foreign.count)} of tenants that this log does not know: not touched`);
+  console.log(
+    isDryRun ? 'nothing was removed: run again with --delete' : `removed ${filesText(removed.count)}, ${bytesText(removed.bytes)}`,
+  );
+  return 0;
+};

@@ -1,0 +1,51 @@
+// limit: 180 s for this file (test/run.ts)
+import { globSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { openStoreOf } from '../fixtures/blob-process.ts';
+import { root as checkout, startProgram } from '../fixtures/child-process.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const MIB = 1_024 * 1_024;
+const KILLS = 12;
+const child = join(checkout, 'test/fixtures/blob-process.ts');
+
+const readAll = async (root: string, sha256: string): Promise<void> => {
+  const blob = await openStoreOf(root).get(sha256);
+  assert.ok(blob, `${sha256} is stored`);
+  for await (const _ of blob!.content);
+};
+
+test('after a kill at any time, every stored content is complete, and every one that was reported as stored is there', async () => {
+  const { dir: root } = createTempDirectory();
+  const reported: string[] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const program = startProgram(process.execPath, [child, root, String(3 * MIB)]);
+    await program.waitForOutput(/\n/);
+    await sleep(Math.random() * 150);
+    await program.stop('SIGKILL');
+    reported.push(
+      ...program
+        .output()
+        .split('\n')
+        .filter((line) => line.length === 64),
+    );
+  }
+  const visible = globSync('acme/*/*', { cwd: root }).map((path) => basename(path));
+  for (const sha256 of new Set([...reported, ...visible])) await readAll(root, sha256);
+  assert.ok(reported.length >= KILLS);
+  assert.ok(readdirSync(join(root, 'drafts')).length > 0, 'at least one kill interrupted a put');
+});
+
+test('storing and reading a content of 300 MiB as a stream takes less than 100 MiB of memory', async () => {
+  const { dir: root } = createTempDirectory();
+  const program = startProgram(process.execPath, [child, root, String(300 * MIB), 'stream']);
+  await program.ended;
+  const { isSame, grownMiB } = JSON.parse(program.output()) as { isSame: boolean; grownMiB: number };
+  assert.is(isSame, true);
+  assert.ok(grownMiB < 100, `the process grew by ${grownMiB} MiB`);
+});
+
+test.run();

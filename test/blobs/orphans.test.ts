@@ -1,0 +1,171 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, renameSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { namedBlobs } from '../../domain/blob-references.ts';
+import type { Recorded } from '../../domain/event.ts';
+import { blobPath, openBlobDirectory } from '../../infra/blobs/blob-directory.ts';
+import { removeOldDrafts, withDraft } from '../../infra/blobs/blob-drafts.ts';
+import { createBlobStore } from '../../infra/blobs/blob-store.ts';
+import { findOrphans, removeOrphans } from '../../infra/blobs/orphans.ts';
+import { verifyBlobs } from '../../infra/blobs/verify-blobs.ts';
+import { openVault } from '../../infra/vault/vault.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const HOUR_MS = 3_600_000;
+
+const openTestStore = async () => {
+  const { dir } = createTempDirectory();
+  const log = memoryLog();
+  const vault = await openVault({ log, masterKeyFile: join(dir, 'master.key') });
+  const root = join(dir, 'blobs');
+  const backend = openBlobDirectory(root);
+  const drafts = join(root, 'drafts');
+  const blobs = createBlobStore({ backend, vault, drafts });
+  const acme = blobs.of('acme');
+  const pathOf = (sha256: string, tenant = 'acme'): string => blobPath(root, { tenant, sha256 });
+  /** Makes a stored content look as if it were stored some hours ago. */
+  const age = (sha256: string, hours: number, tenant = 'acme'): void => {
+    const at = new Date(Date.now() - hours * HOUR_MS);
+    utimesSync(pathOf(sha256, tenant), at, at);
+  };
+  const append = (data: object, tenant = 'acme', type = 'SkillImported') =>
+    log.append(`skill-${tenant}.${randomUUID().replaceAll('-', '')}`, 'none', [
+      { id: randomUUID(), type, data, meta: { tenant, actor: { kind: 'user', id: 'u1' }, at: new Date().toISOString(), v: 1 } },
+    ]);
+  const orphansAfter = (hours: number) => findOrphans(backend, log, Date.now() - hours * HOUR_MS);
+  return { log, blobs, acme, backend, drafts, root, pathOf, age, append, orphansAfter };
+};
+
+const put = async (store: Awaited<ReturnType<typeof openTestStore>>, hours: number, bytes = randomBytes(100)): Promise<string> => {
+  const { sha256 } = await store.acme.put(bytes);
+  store.age(sha256, hours);
+  return sha256;
+};
+
+test('an orphan is a content that no event names and that is older than the grace period', async () => {
+  const store = await openTestStore();
+  const [named, orphan, recent] = [await put(store, 30), await put(store, 30), await put(store, 23)];
+  await store.append({ package_digest: named });
+  const { total, orphans } = await store.orphansAfter(24);
+  assert.is(total.count, 3);
+  assert.equal(
+    orphans.map(({ sha256 }) => sha256),
+    [orphan],
+  );
+  assert.is((await removeOrphans(store.backend, orphans)).count, 1);
+  assert.equal([await store.acme.exists(named), await store.acme.exists(orphan), await store.acme.exists(recent)], [true, false, true]);
+});
+
+test('a digest anywhere in an event keeps a content: in a nested field, in another tenant, in an unknown type of event', async () => {
+  const store = await openTestStore();
+  const digests = [await put(store, 30), await put(store, 30), await put(store, 30)];
+  await store.append({ files: [{ deep: { sha256: digests[0] } }] });
+  await store.append({ digest: digests[1] }, 'other');
+  await store.append({ text: `see sha256:${digests[2]}.` }, 'acme', 'SomethingNew');
+  assert.equal((await store.orphansAfter(24)).orphans, []);
+});
+
+test('contents of tenants that the log does not know are counted, but are no orphans', async () => {
+  const store = await openTestStore();
+  const sha256 = await put(store, 30);
+  const { blobs } = await openTestStore();
+  assert.is(await blobs.of('acme').exists(sha256), false);
+  const elsewhere = memoryLog();
+  const { foreign, orphans } = await findOrphans(store.backend, elsewhere, Date.now());
+  assert.equal([foreign.count, orphans], [1, []]);
+});
+
+test('an orphan that is stored again after it was found is not removed', async () => {
+  const store = await openTestStore();
+  const bytes = randomBytes(100);
+  const sha256 = await put(store, 30, bytes);
+  const { orphans } = await store.orphansAfter(24);
+  await store.acme.put(bytes);
+  assert.is((await removeOrphans(store.backend, orphans)).count, 0);
+  assert.is(await store.acme.exists(sha256), true);
+  assert.equal((await store.orphansAfter(24)).orphans, []);
+});
+
+test('no put that has returned loses its content to a removal that runs at the same time', async () => {
+  const store = await openTestStore();
+  const bytes = randomBytes(100);
+  for (let round = 0; round < 200; round++) {
+    const sha256 = await put(store, 30, bytes);
+    const { orphans } = await store.orphansAfter(24);
+    await Promise.all([removeOrphans(store.backend, orphans), store.acme.put(bytes)]);
+    assert.is(await store.acme.exists(sha256), true, `round ${round}`);
+    assert.ok(existsSync(store.pathOf(sha256)), `round ${round}`);
+  }
+});
+
+test('a removal that was killed half-way is undone by the next search, and the content can be read meanwhile', async () => {
+  const store = await openTestStore();
+  const sha256 = await put(store, 30);
+  await store.append({ package_digest: sha256 });
+  renameSync(store.pathOf(sha256), `${store.pathOf(sha256)}.removing`);
+  assert.is(await store.acme.exists(sha256), true);
+  assert.is((await Array.fromAsync((await store.acme.get(sha256))!.content)).length, 1);
+  assert.equal((await store.orphansAfter(24)).orphans, []);
+  assert.ok(existsSync(store.pathOf(sha256)));
+});
+
+test('a log that cannot be read to its end yields no orphans but an error', async () => {
+  const store = await openTestStore();
+  await put(store, 30);
+  const end = store.log.outage();
+  const error = await store.orphansAfter(24).then(
+    () => null,
+    (thrown: Error) => thrown,
+  );
+  end();
+  assert.is(error?.name, 'LogError');
+});
+
+test('old drafts are counted in a dry run and removed otherwise; a recent one stays', async () => {
+  const store = await openTestStore();
+  const key = { kid: 'k', key: randomBytes(32) };
+  const paths: string[] = [];
+  const keep = async ({ path }: { path: string }): Promise<void> => {
+    paths.push(path);
+    renameSync(path, `${path}.kept`);
+  };
+  for (let n = 0; n < 2; n++) await withDraft(store.drafts, { key, tenant: 'acme', content: Buffer.from('x') }, keep);
+  for (const path of paths) renameSync(`${path}.kept`, path);
+  utimesSync(paths[0]!, 0, 0);
+  const before = Date.now() - HOUR_MS;
+  assert.is(await removeOldDrafts(store.drafts, before, true), 1);
+  assert.is(await removeOldDrafts(store.drafts, before, false), 1);
+  assert.equal(
+    paths.map((path) => existsSync(path)),
+    [false, true],
+  );
+});
+
+test('the verification names every content that an event names and that is missing or damaged', async () => {
+  const store = await openTestStore();
+  const [intact, damaged, missing] = [await put(store, 0), await put(store, 0), '0'.repeat(64)];
+  for (const package_digest of [intact, intact, damaged, missing]) await store.append({ package_digest });
+  renameSync(store.pathOf(intact), `${store.pathOf(damaged)}`);
+  await store.acme.put(Buffer.from('another content'));
+  const { read, findings } = await verifyBlobs(store.blobs, store.log);
+  assert.is(read, 3);
+  assert.equal(
+    findings.map(({ sha256, problem }) => [sha256, problem]),
+    [
+      [intact, 'missing'],
+      [damaged, 'damaged'],
+      [missing, 'missing'],
+    ],
+  );
+});
+
+test('the event of an imported skill names its archive', () => {
+  const event = { type: 'SkillImported', data: { package_digest: 'd' } } as unknown as Recorded;
+  assert.equal(namedBlobs(event), ['d']);
+  assert.equal(namedBlobs({ ...event, type: 'SkillDeleted', data: {} }), []);
+});
+
+test.run();
