@@ -6,6 +6,7 @@ import { agentMailOperations } from './agents/agent-mail.ts';
 import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
+import { cloneAgentOperations } from './agents/clone-agent.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
@@ -43,6 +44,7 @@ export type OperationPorts = {
 const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
     ...agentOperations,
+    ...cloneAgentOperations,
     ...favoriteAgentOperations,
     ...agentSettingsOperations,
     ...agentModelOperations,

@@ -101,6 +101,11 @@ export type Ctx = {
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** Checks that the caller has a permission. @throws Refusal the same as an operation that requires this permission */
   readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
+  /**
+   * Returns the context of the same request in another tenant: it reads and writes the aggregates of that tenant, and
+   * checks the caller's permissions there.
+   */
+  readonly inTenant: (tenant: string) => Ctx;
   /** Creates a resource id. If the request is repeated with the same Idempotency-Key, the repeat gets the same id. */
   readonly newId: () => string;
   /**

@@ -86,13 +86,13 @@ const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
  * matches its last word.
  */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
-  [1, 'Create', /[._](?:accepted|added|allowed|assigned|connected|created|granted|issued|opened|registered)$/],
+  [1, 'Create', /[._](?:accepted|added|allowed|assigned|cloned|connected|created|granted|issued|opened|registered)$/],
   [2, 'Read', /[._](?:disclosed|exported|read|seen|used)$/],
   [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|released|removed|revoked)$/],
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|changed|closing|deactivated|promoted|reopened|reordered|restored|resumed|retried|rotated|suspended|transferred|updated)$/,
+    /[._](?:acknowledged|activated|changed|closing|deactivated|favorited|promoted|reopened|reordered|restored|resumed|retried|rotated|suspended|transferred|unfavorited|updated)$/,
   ],
 ];
 

@@ -6,7 +6,7 @@ import type { Position } from '../../domain/event.ts';
 import type { Doc, Page, Reads } from '../../projections/read-model.ts';
 
 /** The context in which an operation runs: that of the commands, and in addition the read models. */
-export type Ctx = CommandCtx & { readonly reads: Reads };
+export type Ctx = Omit<CommandCtx, 'inTenant'> & { readonly reads: Reads; readonly inTenant: (tenant: string) => Ctx };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

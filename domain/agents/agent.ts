@@ -1,52 +1,25 @@
-import { z } from 'zod';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { SlackConfig } from '../slack/slack-config.ts';
+import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
+import { type AgentSettings, defaults, type FirstEvent, type SkillVisibilityScope, settingsOf } from './new-agent.ts';
 import type { AgentRole, GrantRole } from './role-permissions.ts';
 import { type AgentSkillEvent, type AgentSkills, applySkillEvent, noSkills } from './skill-grants.ts';
 import { type AgentToolEvent, type AgentTools, applyToolEvent, noTools } from './tool-grants.ts';
 
-export const category = 'agent';
+export type { AgentModel, ChainLink, ModelAccess } from './model-chain.ts';
+export { modelsOf } from './model-chain.ts';
+export type { AgentSettings, SkillVisibilityScope } from './new-agent.ts';
+export { AGENT_KINDS, AgentName, defaults, ENVIRONMENT_MODES, SKILL_VISIBILITY_SCOPES } from './new-agent.ts';
 
-export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
-export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
-export type ModelAccess = 'full' | 'read_only';
-export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
-export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
+export const category = 'agent';
 
 /** What an agent may spend in one hour, in micro-dollars; null if there is no limit. */
 export type Budget = { hourly_limit_micros: number | null };
 
-export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
-
-/** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
-export type AgentSettings = {
-  name: string;
-  can_author_skills: boolean;
-  description: string | null;
-  description_prompt: string | null;
-  environment_mode: (typeof ENVIRONMENT_MODES)[number];
-  image_ref: string | null;
-  initial_greeting: string | null;
-  is_admin_only: boolean;
-  iteration_warn_threshold: number | null;
-  kind: (typeof AGENT_KINDS)[number];
-  resource_class: string;
-  voice: string | null;
-};
-
 export type AgentEvent =
-  | {
-      type: 'AgentCreated';
-      data: AgentSettings & {
-        slug: string;
-        generation: number;
-        owner_id: string | null;
-        skill_visibility_scope: SkillVisibilityScope;
-        is_seed: boolean;
-      };
-    }
+  | FirstEvent
   | {
       type: 'AgentUpdated';
       data: Partial<Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'>> & {
@@ -73,11 +46,6 @@ export type AgentEvent =
   | { type: 'AgentDeleted'; data: object }
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
-
-/** One model in an event's model chain. `since` is when it was added to the chain; null if this event adds it. */
-export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
-
-export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };
 
 /** Roles by user id. `by` is the event that assigned the role. `since` is the sort key of this event's position. */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
@@ -116,21 +84,6 @@ export type Agent = AgentParts & {
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 
-/** The default values of the fields that a request to create an agent can omit. */
-export const defaults = {
-  can_author_skills: false,
-  description: null,
-  description_prompt: null,
-  environment_mode: 'shared',
-  image_ref: null,
-  initial_greeting: null,
-  is_admin_only: false,
-  iteration_warn_threshold: null,
-  kind: 'user',
-  resource_class: 'small',
-  voice: null,
-} as const satisfies Omit<AgentSettings, 'name'>;
-
 export const initial: Agent = {
   ...defaults,
   ...noSkills,
@@ -160,13 +113,6 @@ export const initial: Agent = {
   updated_at: '',
 };
 
-/**
- * Converts the model chain in an event to the agent's models. `at` is the time of the event. It becomes the
- * `created_at` of the models that this event adds to the chain.
- */
-export const modelsOf = (models: readonly ChainLink[], at: string): AgentModel[] =>
-  models.map(({ since, ...model }) => ({ ...model, created_at: since ?? at }));
-
 const eventRef = ({ event_id, type, at }: Recorded): EventRef => ({ event_id, type, at });
 
 type Assignment<Role> = { readonly user_id: string; readonly role: Role };
@@ -192,12 +138,14 @@ const transferOwnership = ({ roles }: Agent, event: OwnershipTransferred, transi
   return withAssignment(demoted, { user_id: event.data.new_owner_id, role: 'OWNER' }, event, transient);
 };
 
-const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>): Agent => {
+type LaterEvent = Exclude<AgentEvent, FirstEvent>;
+
+const created = (agent: Agent, event: Recorded<FirstEvent>): Agent => {
   const { id, tenant, at, actor, data } = event;
-  const { owner_id, generation: _, ...settings } = data;
+  const { owner_id } = data;
   return {
     ...agent,
-    ...settings,
+    ...settingsOf(event),
     status: 'live',
     id,
     tenant_id: tenant,
@@ -210,11 +158,7 @@ const created = (agent: Agent, event: Recorded<Extract<AgentEvent, { type: 'Agen
   };
 };
 
-const applyEvent = (
-  agent: Agent,
-  event: Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>,
-  transient?: Transient,
-): Partial<Agent> => {
+const applyEvent = (agent: Agent, event: Recorded<LaterEvent>, transient?: Transient): Partial<Agent> => {
   switch (event.type) {
     case 'AgentUpdated':
     case 'AgentSkillAuthoringChanged':
@@ -262,9 +206,9 @@ const applyEvent = (
 };
 
 export const evolve = (agent: Agent, event: Recorded<AgentEvent>, transient?: Transient): Agent =>
-  event.type === 'AgentCreated'
-    ? created(agent, event as Recorded<Extract<AgentEvent, { type: 'AgentCreated' }>>)
-    : { ...agent, ...applyEvent(agent, event as Recorded<Exclude<AgentEvent, { type: 'AgentCreated' }>>, transient), updated_at: event.at };
+  event.type === 'AgentCreated' || event.type === 'AgentCloned'
+    ? created(agent, event as Recorded<FirstEvent>)
+    : { ...agent, ...applyEvent(agent, event as Recorded<LaterEvent>, transient), updated_at: event.at };
 
 /** Checks that the agent exists. @throws Refusal not_found if it does not exist or is deleted */
 export const assertExists = (agent: Agent): void => {

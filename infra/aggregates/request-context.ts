@@ -36,10 +36,7 @@ export type ContextDeps = {
  * The mutable state of one request. The counters number its transactions, random texts and side effects. A repeat of
  * the request finds the results of the first run by these numbers.
  */
-type RequestState = {
-  readonly info: RequestInfo;
-  readonly actor: Actor;
-  readonly now: () => number;
+type Progress = {
   /**
    * `execution`, and `at` (the time stored in the request's events), are set when they are first needed: most reads
    * need neither.
@@ -56,6 +53,14 @@ type RequestState = {
   sideEffects: number;
 };
 
+/** A request in one tenant. The contexts of the same request in several tenants share its progress. */
+type RequestState = {
+  readonly info: RequestInfo;
+  readonly actor: Actor;
+  readonly now: () => number;
+  readonly progress: Progress;
+};
+
 const NO_ACCESS: ReadonlySet<RefusalCode> = new Set(['forbidden', 'not_found', 'tenant_suspended']);
 
 /** The actor that is stored in the events of this caller. */
@@ -65,14 +70,14 @@ export const actorOf = (principal: Principal): Actor => {
   return { kind: 'system', id: principal.name };
 };
 
-const timeOf = (request: RequestState): string => {
-  request.at ??= new Date(request.now()).toISOString();
-  return request.at;
+const timeOf = ({ progress, now }: RequestState): string => {
+  progress.at ??= new Date(now()).toISOString();
+  return progress.at;
 };
 
-const executionOf = (request: RequestState): Execution => {
-  request.execution ??= newExecution();
-  return request.execution;
+const executionOf = ({ progress }: RequestState): Execution => {
+  progress.execution ??= newExecution();
+  return progress.execution;
 };
 
 const metadataOf = (request: RequestState, tenant: string): Metadata => ({
@@ -89,17 +94,17 @@ const metadataOf = (request: RequestState, tenant: string): Metadata => ({
  * Returns random characters. If the request can be repeated, derives them from the request's seed, so that a repeat
  * gets the same characters.
  */
-const textFor = (request: RequestState, digest: Vault['digest'], alphabet: string, length: number): string => {
-  const { execution } = request;
+const textFor = ({ progress }: RequestState, digest: Vault['digest'], alphabet: string, length: number): string => {
+  const { execution } = progress;
   if (!execution?.repeatable) return randomText(alphabet, length);
-  return derivedText({ key: digest(execution.seed), label: String(request.randomTexts++), alphabet, length });
+  return derivedText({ key: digest(execution.seed), label: String(progress.randomTexts++), alphabet, length });
 };
 
 /** Runs a side effect. If an earlier run of the request has already run it, returns the result of that run instead. */
-const findOnce = async <T>(request: RequestState, find: () => Promise<T>): Promise<T> => {
-  const index = request.sideEffects++;
-  if (!request.execution) return find();
-  const { sideEffects } = request.execution;
+const findOnce = async <T>({ progress }: RequestState, find: () => Promise<T>): Promise<T> => {
+  const index = progress.sideEffects++;
+  if (!progress.execution) return find();
+  const { sideEffects } = progress.execution;
   if (!(index in sideEffects)) sideEffects[index] = await find();
   return sideEffects[index] as T;
 };
@@ -138,11 +143,12 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     ): Promise<Loaded<S>> => {
       const tenant = tenantOf(request, aggregate, options.tenant);
       const { seed, resumed, replay, touched } = executionOf(request);
-      const index = request.transactions++;
+      const { progress } = request;
+      const index = progress.transactions++;
       const replayed = replay?.[index];
       if (replayed) return past.stateAtRevision(aggregate, id, replayed).catch(throwAsRefusal);
-      const ifMatch = options.ignoreIfMatch ? null : request.ifMatch;
-      if (!options.ignoreIfMatch) request.ifMatch = null;
+      const ifMatch = options.ignoreIfMatch ? null : progress.ifMatch;
+      if (!options.ignoreIfMatch) progress.ifMatch = null;
       const loaded = await runTransaction({
         aggregate,
         tenant,
@@ -162,11 +168,11 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
   const load =
     (request: RequestState): Ctx['load'] =>
     (aggregate, id, options = {}) => {
-      const { info, execution } = request;
+      const { info, progress } = request;
       const tenant = tenantToLoad(request, aggregate, id, options.tenant);
       if (info.asOf) return past.stateAtPosition(aggregate, tenant, id, info.asOf);
       const stream = streamName(aggregate.category, tenant, id);
-      const replayed = execution?.replay?.findLast((touched) => touched.stream === stream);
+      const replayed = progress.execution?.replay?.findLast((touched) => touched.stream === stream);
       if (replayed) return past.stateAtRevision(aggregate, id, replayed).catch(throwAsRefusal);
       const loading = info.bypassCache ? cache.refresh(aggregate, tenant, id) : cache.load(aggregate, tenant, id);
       return loading.catch(throwAsRefusal);
@@ -193,19 +199,8 @@ export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, blobs, authorize, publicUrl, now } = deps;
   const { transact, load, history, logEnd } = createAggregateAccess(deps);
 
-  return (info: RequestInfo, execution?: Execution): Ctx => {
-    const actor = actorOf(info.principal);
-    const request: RequestState = {
-      info,
-      actor,
-      now,
-      execution,
-      at: undefined,
-      ifMatch: info.ifMatch,
-      transactions: 0,
-      randomTexts: 0,
-      sideEffects: 0,
-    };
+  const contextOf = (request: RequestState): Ctx => {
+    const { info, actor } = request;
     const assertMay = (permission: Permission, agent_id?: string) =>
       authorize(info.principal, permission, { tenant_id: info.tenant, agent_id });
 
@@ -232,6 +227,7 @@ export const createContextFactory = (deps: ContextDeps) => {
         }
       },
       require: async (permission, agent_id) => void (await assertMay(permission, agent_id)),
+      inTenant: (tenant) => contextOf({ ...request, info: { ...info, tenant } }),
       newId: () => `c${textFor(request, vault.digest, BASE36, 24)}`,
       uniqueId: (kind, key, generation = 0, tenant = info.tenant) => vault.uniqueId(kind, tenant, key, generation),
       random: (characters) => textFor(request, vault.digest, BASE62, characters),
@@ -241,5 +237,10 @@ export const createContextFactory = (deps: ContextDeps) => {
       digest: vault.digest,
       sideEffect: (find) => findOnce(request, find),
     };
+  };
+
+  return (info: RequestInfo, execution?: Execution): Ctx => {
+    const progress = { execution, at: undefined, ifMatch: info.ifMatch, transactions: 0, randomTexts: 0, sideEffects: 0 };
+    return contextOf({ info, actor: actorOf(info.principal), now, progress });
   };
 };

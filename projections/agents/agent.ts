@@ -3,7 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
 import type { AgentRole } from '../../domain/agents/role-permissions.ts';
 import { ROLE_OF_GRANT } from '../../domain/agents/role-permissions.ts';
-import { MAX_SORT_KEY, type Position, sortKey } from '../../domain/event.ts';
+import { MAX_SORT_KEY, type Position, type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { usdOf } from '../../domain/money.ts';
@@ -140,6 +140,26 @@ const keyOf = ({ tenant, id }: { tenant: string; id: string }): Key => ({ tenant
 const patchChain = (event: EventOfAgent & { data: { models: readonly Agent.ChainLink[] } }): Change =>
   patch('agents', keyOf(event), { models: Agent.modelsOf(event.data.models, event.at), updated_at: event.at });
 
+/** The parts of an agent's state that are not in its row. */
+const NOT_IN_ROW: ReadonlySet<string> = new Set<keyof Agent.Agent>([
+  'status',
+  'roles',
+  'grants',
+  'admin_only_by',
+  'inherited_slack_config',
+  'skills',
+  'skill_permissions',
+  'tools',
+]);
+
+const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCreated' | 'AgentCloned' }>>): Change[] => {
+  const agent = Object.entries(Agent.evolve(Agent.initial, event)).filter(([name]) => !NOT_IN_ROW.has(name));
+  const { owner_id } = event.data;
+  const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
+  const row = { ...Object.fromEntries(agent), born: sortKey(event.position), died: MAX_SORT_KEY, deleted: false };
+  return [insert('agents', row), ...owner, agentCounter.add(event.tenant, 1)];
+};
+
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
@@ -147,23 +167,8 @@ export const agents = {
   categories: ['agent'],
   tables: [table, access, agentCounter.table],
   on: {
-    AgentCreated: (event) => {
-      const {
-        status: _,
-        roles: __,
-        grants: ___,
-        admin_only_by: ____,
-        inherited_slack_config: _____,
-        skills: ______,
-        skill_permissions: _______,
-        tools: ________,
-        ...row
-      } = Agent.evolve(Agent.initial, event);
-      const { owner_id } = event.data;
-      const owner = owner_id ? [addAccess(event, 'role', owner_id, 'OWNER')] : [];
-      const lifespan = { born: sortKey(event.position), died: MAX_SORT_KEY };
-      return [insert('agents', { ...row, ...lifespan, deleted: false }), ...owner, agentCounter.add(event.tenant, 1)];
-    },
+    AgentCreated: insertAgent,
+    AgentCloned: insertAgent,
     AgentRoleAssigned: (event) => [touch(event), addAccess(event, 'role', event.data.user_id, event.data.role)],
     AgentRoleRevoked: (event) => [touch(event), removeAccess(event, 'role', event.data.user_id)],
     AgentOwnershipTransferred: (event) => [

@@ -59,15 +59,36 @@ const role =
 
 const skillFields: FieldsOf = ({ generation: _, ...fields }) => ({ version: Skill.initial.version, ...fields, deleted: false });
 
+const permissionsOf = (permissions: unknown): Row => ({
+  skill_permissions: (permissions as readonly Row[]).map(({ since: _, ...permission }) => permission),
+});
+const newAgent = ({ owner_id, generation: _, ...fields }: Row): Row => ({
+  ...fields,
+  is_active: true,
+  deleted: false,
+  ...(owner_id ? { [`roles/${owner_id}`]: 'OWNER' } : {}),
+});
+const clonedAgent: FieldsOf = ({
+  source_id: _,
+  source_revision: __,
+  slack_config: ___,
+  models,
+  skills,
+  tools,
+  skill_permissions,
+  ...fields
+}) => ({
+  ...newAgent({ can_author_skills: Agent.initial.can_author_skills, ...fields }),
+  ...modelsOf({ models }),
+  ...Object.fromEntries((skills as readonly Row[]).map(({ skill_id, ...skill }) => [`skills/${skill_id}`, skill])),
+  ...Object.fromEntries((tools as readonly Row[]).map(({ tool_id, ...grant }) => [`tools/${tool_id}`, grant])),
+  ...permissionsOf(skill_permissions),
+});
+
 /** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
 const FIELDS: Readonly<Record<string, FieldsOf>> = {
-  AgentCreated: ({ owner_id, generation: _, ...fields }) => ({
-    external_mail_enabled: Agent.initial.external_mail_enabled,
-    ...fields,
-    is_active: true,
-    deleted: false,
-    ...(owner_id ? { [`roles/${owner_id}`]: 'OWNER' } : {}),
-  }),
+  AgentCreated: (fields) => newAgent({ external_mail_enabled: Agent.initial.external_mail_enabled, ...fields }),
+  AgentCloned: clonedAgent,
   AgentUpdated: allFields,
   AgentActivated: () => ({ is_active: true }),
   AgentDeactivated: () => ({ is_active: false }),
@@ -92,9 +113,7 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentSkillRevoked: ({ skill_id }) => ({ [`skills/${skill_id}`]: null, [`skill_configs/${skill_id}`]: null }),
   AgentSkillConfigReplaced: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: SECRET }),
   AgentSkillConfigCleared: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: null }),
-  AgentSkillPermissionsReplaced: ({ permissions }) => ({
-    skill_permissions: (permissions as readonly Row[]).map(({ since: _, ...permission }) => permission),
-  }),
+  AgentSkillPermissionsReplaced: ({ permissions }) => permissionsOf(permissions),
   AgentDeleted: () => ({ deleted: true }),
   AgentRestored: ({ of_revision: _, models, ...fields }) => ({ ...fields, ...modelsOf({ models }), deleted: false }),
   TenantCreated: ({ generation: _, ...fields }) => {
@@ -147,6 +166,7 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
 /** The first events of subjects. Their entries show no changes: `meta` has the first values. */
 const FIRST_EVENTS: readonly string[] = [
   'AgentCreated',
+  'AgentCloned',
   'TenantCreated',
   'MemberAdded',
   'UserRegistered',

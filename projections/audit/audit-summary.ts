@@ -19,6 +19,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   AgentActivated: 'activated the agent {resource}',
   AgentAdminOnlyChanged: 'changed whether only admins see the agent {resource}',
   AgentBudgetChanged: 'changed the budget of the agent {resource}',
+  AgentCloned: 'created the agent {resource} as a copy of the agent {source_id}',
   AgentCreated: 'created the agent {resource}',
   AgentDeactivated: 'deactivated the agent {resource}',
   AgentDeleted: 'deleted the agent {resource}',

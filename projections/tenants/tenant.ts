@@ -144,7 +144,7 @@ const created = (event: Recorded<Extract<Tenant.TenantEvent, { type: 'TenantCrea
 });
 
 type ForeignEvent =
-  | Extract<AgentEvent, { type: 'AgentCreated' | 'AgentDeleted' | 'AgentRestored' }>
+  | Extract<AgentEvent, { type: 'AgentCreated' | 'AgentCloned' | 'AgentDeleted' | 'AgentRestored' }>
   | Extract<ApiKeyEvent, { type: 'ApiKeyUsed' }>;
 
 const patchTenant =
@@ -183,6 +183,7 @@ export const tenants = {
     SuperAdminAccessOpened: patchTenant({}),
     ApiKeyUsed: ({ meta, at }) => (meta.tenant === PLATFORM ? [] : patch('activity', { tenant_id: meta.tenant }, { last_active_at: at })),
     AgentCreated: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: 1 }),
+    AgentCloned: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: 1 }),
     AgentRestored: ({ tenant, data }) => (data.of_revision === null ? add('tenants', { id: tenant }, { agent_count: 1 }) : []),
     AgentDeleted: ({ tenant }) => add('tenants', { id: tenant }, { agent_count: -1 }),
   },

@@ -68,6 +68,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
   path
     .replace('{tenant_id}', path.startsWith('/admin') ? of.victim : p.tenant_id)
     .replace('{agent_id}', of.agent)
+    .replace('{source_id}', of.agent)
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
     .replace('{skill_id}', of.skill)

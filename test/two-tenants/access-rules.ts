@@ -2,7 +2,8 @@
  * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
  * runner key of the agent in the path. `+ runner only`: it accepts only that key, and other callers are refused as if
  * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
- * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent.
+ * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `in a tenant of the
+ * caller`: the path contains no tenant, and the agent is looked for in the tenants in which the credential is valid.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -94,6 +95,7 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:sk
 PATCH  /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:skills:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
+POST   /agents/{source_id}/clone                                        agent:read & tenant:agents:create in a tenant of the caller
 GET    /me                                                              any
 `;
 
@@ -103,14 +105,16 @@ export type Rule = {
   readonly runnerOnly: boolean;
   readonly inBody: boolean;
   readonly onDelivery: boolean;
+  readonly inAnyTenant: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
-  all: text.replace(/ \+ runner only| \+ runner| in body| on delivery/g, '').split(' & '),
+  all: text.replace(/ \+ runner only| \+ runner| in body| on delivery| in a tenant of the caller/g, '').split(' & '),
   runner: text.includes('+ runner'),
   runnerOnly: text.includes('+ runner only'),
   inBody: text.includes('in body'),
   onDelivery: text.includes('on delivery'),
+  inAnyTenant: text.includes('in a tenant of the caller'),
 });
 
 const rules = new Map(

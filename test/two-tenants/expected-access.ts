@@ -144,6 +144,8 @@ const mayReadDelivery = (who: PrincipalName): boolean =>
 const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
   if (first === 'any') return [200];
+  if (rule.inAnyTenant && who.includes('runner')) return [403];
+  if (rule.inAnyTenant && !(who in HOLDERS)) return [404];
   if (first === 'platform') return [who === 'super-admin' || who === 'guest' ? 200 : 403];
   if (rule.runner && who === 'runner' && target.tenant === 'own' && (rule.onDelivery || target.agent === 'own')) return [200];
   const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
@@ -172,6 +174,7 @@ export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): rea
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   if (who === 'read-only owner' && !target.read && target.tenant === 'own') return [403];
+  if (rule.inAnyTenant && target.agent === 'foreign' && (who === 'stranger' || who === 'elsewhere')) return [200];
   const allowed = statusesByRule(who, rule, target);
   // If the agent's id is in the body, the platform cannot check the permission before that id is valid.
   const unread = rule.inBody && target.agent === 'malformed' && statusInTenant(who, 'tenant:read', target) === 200;

@@ -88,6 +88,20 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     '',
   ),
   mutant(
+    'agents: one that the caller may not see can be cloned',
+    'commands/agents/clone-agent.ts',
+    " && (await inside.may('agent:read', agent_id))",
+    '',
+  ),
+  mutant('agents: callers who may not create agents can clone them', 'api/agents/clone-agent.ts', 'await inside.require(PERMISSION);', ''),
+  mutantSeenBy(
+    'agents/clone-secrets.api.test.ts',
+    'agents: a copy has skills that its owner may not see',
+    'commands/agents/clone-agent.ts',
+    'Skill.isVisible(state, { seesAll })',
+    "state.status === 'live'",
+  ),
+  mutant(
     'models: the list shows models that are not available to the tenant',
     'projections/agents/model.queries.ts',
     "eb('model.available_to_all_tenants', '=', true)",

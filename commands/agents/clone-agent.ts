@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { assertCloneable, clone, slugOf, withSuffix } from '../../domain/agents/agent-clone.ts';
+import { AGENT_FIELDS } from '../../domain/agents/agent-fields.ts';
+import { notFound, Refusal, slugTaken } from '../../domain/refusal.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { createUnique } from '../create-unique.ts';
+import type { CheckAgentLimit } from './agent.ts';
+
+export const AgentClone = z
+  .strictObject({
+    name: Agent.AgentName.meta({ ...AGENT_FIELDS.name, description: 'The name of the copy; another one than that of the agent' }),
+  })
+  .meta({ id: 'AgentClone', examples: [{ name: 'Second Reviewer' }] });
+
+/**
+ * Returns the tenant in which the caller may read this agent, out of the caller's tenants.
+ * @throws Refusal not_found, in the same way whether the agent does not exist, or the caller may not see it
+ */
+export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, tenants: AsyncIterable<string>): Promise<string> => {
+  for await (const tenant of tenants) {
+    const inside = ctx.inTenant(tenant);
+    const { state } = await inside.load(Agent, agent_id);
+    if (state.status === 'live' && (await inside.may('agent:read', agent_id))) return tenant;
+  }
+  throw notFound();
+};
+
+/** How many slugs with a number are tried, before those with random characters. */
+const MAX_NUMBER = 9;
+const MAX_RANDOM_SLUGS = 5;
+
+/** The slugs to try for an agent with this name, one after another. */
+function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
+  const slug = slugOf(name);
+  yield slug;
+  for (let number = 2; number <= MAX_NUMBER; number++) yield withSuffix(slug, String(number));
+  for (let count = 0; count < MAX_RANDOM_SLUGS; count++) yield withSuffix(slug, ctx.newId().slice(1, 9));
+}
+
+type Create = (slug: string, generation: number) => Agent.AgentEvent[];
+
+/**
+ * Creates the agent, unless another agent has the slug. That of a deleted agent counts as taken, too: nobody has asked
+ * for this slug, so the deleted agent can still be restored.
+ */
+const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
+  if (agent.status === 'released') return [];
+  if (agent.status !== 'absent') throw slugTaken(`The slug ${slug} is taken`);
+  checkAgentLimit();
+  return create(slug, generation);
+};
+
+const createUnderFreeSlug = async (
+  ctx: Ctx,
+  name: string,
+  checkAgentLimit: CheckAgentLimit,
+  create: Create,
+): Promise<Loaded<Agent.Agent>> => {
+  for (const slug of slugsFor(ctx, name)) {
+    const created = await createUnique(ctx, Agent, {
+      kind: 'agent',
+      key: slug,
+      claim: (generation) => claim(slug, generation, checkAgentLimit, create),
+      isClosed: ({ status }) => status === 'released',
+    }).catch((error) => {
+      if (error instanceof Refusal && error.code === 'slug_taken') return null;
+      throw error;
+    });
+    if (created) return created;
+  }
+  throw slugTaken('Every slug that was derived from the name is taken: choose another name');
+};
+
+/**
+ * Returns the ids of the skills of an agent that a copy gets. The owner of an agent can read the instructions of its
+ * skills, through its runner. So a caller who can do so neither in the tenant nor through the source gets only the
+ * skills that everybody may see.
+ */
+const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<string>> => {
+  const isRunnerOwner = (await ctx.may('agent:settings:write', source.id)) && (await ctx.may('agent:skills:write', source.id));
+  const seesAll = isRunnerOwner || (await ctx.may('tenant:skills:write'));
+  const skills = await Promise.all(Object.keys(source.skills).map((skill_id) => ctx.load(Skill, skill_id)));
+  const copied = skills.filter(({ state }) => Skill.isVisible(state, { seesAll }));
+  return new Set(copied.map(({ id }) => id));
+};
+
+/**
+ * Clones an agent of the context's tenant. The calling user becomes the only OWNER of the copy.
+ * @throws Refusal not_found, forbidden, invalid, plan_limit, precondition_failed if If-Match is not the revision of the
+ * source
+ */
+export const cloneAgent = async (
+  ctx: Ctx,
+  { source_id, name }: Input<typeof AgentClone, 'source_id'>,
+  checkAgentLimit: CheckAgentLimit,
+): Promise<Loaded<Agent.Agent>> => {
+  const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
+  // Decisions without events, which read the current states from the log. The first one also checks If-Match.
+  const source = await ctx.transact(Agent, source_id, (agent) => {
+    assertCloneable(agent, name);
+    return [];
+  });
+  const { state: config } = await ctx.transact(SlackConfig, source_id, () => []);
+  const slack_config = SlackConfig.settingsInEffect(config, source.state.inherited_slack_config);
+  const skill_ids = await copiedSkills(ctx, source.state);
+  return createUnderFreeSlug(ctx, name, checkAgentLimit, (slug, generation) =>
+    clone(source.state, { slack_config, skill_ids }, { name, slug, generation, owner_id, source_revision: source.revision })(),
+  );
+};

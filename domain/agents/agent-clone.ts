@@ -1,0 +1,76 @@
+import { invalid } from '../refusal.ts';
+import type { SlackConfig } from '../slack/slack-config.ts';
+import { type Agent, type AgentEvent, assertExists } from './agent.ts';
+
+/** Checks that an agent can be cloned under this name. @throws Refusal not_found, invalid if the name is the same */
+export const assertCloneable = (source: Agent, name: string): void => {
+  assertExists(source);
+  if (name === source.name) throw invalid('/name', 'must differ from the name of the agent that is cloned', 'same_name');
+};
+
+/** What a clone does not take from its source. `source_revision`: the revision of the source that is cloned. */
+type CloneIdentity = {
+  readonly name: string;
+  readonly slug: string;
+  readonly generation: number;
+  readonly owner_id: string | null;
+  readonly source_revision: number;
+};
+
+/** What belongs to the source, but not to its state, or depends on the caller: the ids of the skills that the copy gets. */
+type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
+
+/**
+ * Creates a copy of `source`: its settings, its model chain, its tools, its skills without their configuration, and
+ * its Slack settings. Every field that a copy gets is named here, so that it never gets a new field of agents by mistake: above
+ * all no secret, role or grant. The copy is active.
+ */
+export const clone =
+  (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>
+  (): AgentEvent[] => {
+    const { description, description_prompt, environment_mode, image_ref, initial_greeting, iteration_warn_threshold } = source;
+    const { kind, resource_class, voice, is_admin_only, skill_visibility_scope, external_mail_enabled } = source;
+    const { repo_url, code_ref, hourly_limit_micros } = source;
+    const models = source.models.map(({ model_id, access }) => ({ model_id, access, since: null }));
+    const skills = Object.entries(source.skills).map(([skill_id, { is_enabled }]) => ({ skill_id, is_enabled }));
+    const skill_permissions = source.skill_permissions.map(({ created_at: _, ...permission }) => ({ ...permission, since: null }));
+    const tools = Object.entries(source.tools).map(([tool_id, { is_enabled, configuration }]) => ({ tool_id, is_enabled, configuration }));
+    const data = {
+      ...identity,
+      source_id: source.id,
+      description,
+      description_prompt,
+      environment_mode,
+      image_ref,
+      initial_greeting,
+      iteration_warn_threshold,
+      kind,
+      resource_class,
+      voice,
+      is_admin_only,
+      skill_visibility_scope,
+      external_mail_enabled,
+      repo_url,
+      code_ref,
+      hourly_limit_micros,
+      models,
+      skills: skills.filter(({ skill_id }) => skill_ids.has(skill_id)),
+      skill_permissions,
+      tools,
+      slack_config,
+    };
+    return [{ type: 'AgentCloned', data }];
+  };
+
+const MAX_SLUG_LENGTH = 64;
+
+const cut = (slug: string, length: number): string => slug.slice(0, length).replace(/-+$/, '');
+
+/** Derives a slug from a name: lower-case letters and digits, with hyphens between the words. */
+export const slugOf = (name: string): string => {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['agent'];
+  return cut(words.join('-'), MAX_SLUG_LENGTH);
+};
+
+/** Appends a suffix to a slug and shortens the slug to the maximum length. */
+export const withSuffix = (slug: string, suffix: string): string => `${cut(slug, MAX_SLUG_LENGTH - suffix.length - 1)}-${suffix}`;

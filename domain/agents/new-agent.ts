@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { Recorded } from '../event.ts';
+import type { SlackConfig } from '../slack/slack-config.ts';
+import { type AgentModel, type ChainLink, modelsOf } from './model-chain.ts';
+import type { AgentSkills, SkillPermissionEntry } from './skill-grants.ts';
+import type { AgentTools } from './tool-grants.ts';
+
+export const AGENT_KINDS = ['user', 'coding', 'analyst', 'dba'] as const;
+export const ENVIRONMENT_MODES = ['shared', 'isolated'] as const;
+export const SKILL_VISIBILITY_SCOPES = ['private_only', 'tenant_allowed'] as const;
+export type SkillVisibilityScope = (typeof SKILL_VISIBILITY_SCOPES)[number];
+
+export const AgentName = z.string().regex(/^[A-Za-z0-9 -]{1,255}$/, 'must be 1 to 255 letters, digits, spaces and hyphens');
+
+/** The settings that a request to create an agent can contain. The fields have the same names as in the API. */
+export type AgentSettings = {
+  name: string;
+  can_author_skills: boolean;
+  description: string | null;
+  description_prompt: string | null;
+  environment_mode: (typeof ENVIRONMENT_MODES)[number];
+  image_ref: string | null;
+  initial_greeting: string | null;
+  is_admin_only: boolean;
+  iteration_warn_threshold: number | null;
+  kind: (typeof AGENT_KINDS)[number];
+  resource_class: string;
+  voice: string | null;
+};
+
+/** The default values of the fields that a request to create an agent can omit. */
+export const defaults = {
+  can_author_skills: false,
+  description: null,
+  description_prompt: null,
+  environment_mode: 'shared',
+  image_ref: null,
+  initial_greeting: null,
+  is_admin_only: false,
+  iteration_warn_threshold: null,
+  kind: 'user',
+  resource_class: 'small',
+  voice: null,
+} as const satisfies Omit<AgentSettings, 'name'>;
+
+type CreatedAgent = AgentSettings & {
+  slug: string;
+  generation: number;
+  owner_id: string | null;
+  skill_visibility_scope: SkillVisibilityScope;
+  is_seed: boolean;
+};
+
+/** A copy of another agent. `source_id` and `source_revision` name the agent that was cloned, and its revision then. */
+export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
+  slug: string;
+  generation: number;
+  owner_id: string | null;
+  skill_visibility_scope: SkillVisibilityScope;
+  external_mail_enabled: boolean;
+  repo_url: string | null;
+  code_ref: string;
+  hourly_limit_micros: number | null;
+  source_id: string;
+  source_revision: number;
+  models: readonly ChainLink[];
+  skills: readonly { skill_id: string; is_enabled: boolean }[];
+  skill_permissions: readonly SkillPermissionEntry[];
+  tools: readonly { tool_id: string; is_enabled: boolean; configuration: Readonly<Record<string, unknown>> }[];
+  slack_config: SlackConfig;
+};
+
+/** The first event of an agent. */
+export type FirstEvent = { type: 'AgentCreated'; data: CreatedAgent } | { type: 'AgentCloned'; data: ClonedAgent };
+
+/** What the first event of an agent sets, apart from its owner. */
+type FirstSettings = Omit<CreatedAgent | ClonedAgent, 'owner_id' | 'generation' | 'source_id' | 'source_revision' | keyof ClonedParts> &
+  Partial<ClonedParts>;
+type ClonedParts = AgentSkills & AgentTools & { models: readonly AgentModel[]; inherited_slack_config: SlackConfig };
+
+/** Returns what the first event of an agent sets, apart from its owner. */
+export const settingsOf = ({ type, data, at }: Recorded<FirstEvent>): FirstSettings => {
+  if (type === 'AgentCreated') {
+    const { owner_id: _, generation: __, ...settings } = data;
+    return settings;
+  }
+  const { owner_id: _, generation: __, source_id: ___, source_revision: ____, ...copied } = data;
+  const { models, skills, skill_permissions, tools, slack_config, ...settings } = copied;
+  return {
+    ...settings,
+    models: modelsOf(models, at),
+    skills: Object.fromEntries(skills.map(({ skill_id, is_enabled }) => [skill_id, { is_enabled, created_at: at, config: null }])),
+    skill_permissions: skill_permissions.map(({ since, ...permission }) => ({ ...permission, created_at: since ?? at })),
+    tools: Object.fromEntries(tools.map(({ tool_id, ...grant }) => [tool_id, { ...grant, created_at: at, updated_at: at }])),
+    inherited_slack_config: slack_config,
+  };
+};
