@@ -22,6 +22,7 @@ import { type ProjectionAdmin, projectionAdminOperations } from './operations/pr
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { agentSkillOperations } from './skills/agent-skills.ts';
 import { skillOperations } from './skills/skill.ts';
+import { skillHistoryOperations } from './skills/skill-history.ts';
 import { slackConfigOperations } from './slack/slack-config.ts';
 import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
@@ -52,7 +53,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
     ...agentHistoryOperations,
   },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
-  Skills: { ...skillOperations, ...agentSkillOperations },
+  Skills: { ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
   Tools: { ...toolOperations, ...agentToolOperations },

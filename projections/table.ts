@@ -16,7 +16,8 @@ export type Table = {
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, ColumnType>>;
   readonly docs: Readonly<Record<string, z.ZodType>>;
-  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
+  /** With `withoutNull`, an index leaves out the rows in which this column is null. So it costs them no time. */
+  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean; readonly withoutNull?: string }[];
   /**
    * The category of the streams whose revisions this table stores. A row stores the revision of the stream with the
    * same id; every event of that stream updates it.

@@ -1,19 +1,22 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import { AgentBudget, AgentRead } from '../../projections/agents/agent.ts';
-import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
+import { HIDDEN, type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
 type Assignments = Agent.Agent['roles'] | Agent.Agent['grants'];
 
 const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(assignments).map(([user_id, { role }]) => [user_id, role]));
 
-/** The skills of an agent, with the time of their configuration instead of the configuration itself. */
-const skillsOf = ({ skills }: Agent.Agent) =>
-  Object.fromEntries(Object.entries(skills).map(([id, { is_enabled, config }]) => [id, { is_enabled, configured_at: config?.at ?? null }]));
+type Skills = Agent.Agent['skills'];
+type Tools = Agent.Agent['tools'];
 
-const toolsOf = ({ tools }: Agent.Agent) =>
-  Object.fromEntries(Object.entries(tools).map(([id, { is_enabled, configuration }]) => [id, { is_enabled, configuration }]));
+/** The configured skills, each with the event that set its configuration. */
+const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(skills).flatMap(([skill_id, { config }]) => (config ? [[skill_id, config]] : [])));
 
-/** What the history of an agent shows: settings, budget, model chain, tools, roles, grants and skills. */
+/**
+ * What the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on skills, and
+ * tools. The configurations of skills are secrets.
+ */
 export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
   aggregate: Agent,
   path: '/tenant/:tenant_id/agents/:agent_id',
@@ -24,12 +27,15 @@ export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
     ...AgentBudget.parse(agent),
     deleted: agent.status !== 'live',
     models: agent.models.map(({ model_id, access }) => ({ model_id, access })),
-    tools: toolsOf(agent),
     roles: rolesOf(agent.roles),
     grants: rolesOf(agent.grants),
-    skills: skillsOf(agent),
     skill_permissions: agent.skill_permissions.map(({ skill_id, action, allowed }) => ({ skill_id, action, allowed })),
   }),
+  entryMaps: {
+    skills: { of: ({ skills }) => skills, show: ({ is_enabled }: Skills[string]) => ({ is_enabled }) },
+    skill_configs: { of: configsOf, show: () => HIDDEN },
+    tools: { of: ({ tools }) => tools, show: ({ is_enabled, configuration }: Tools[string]) => ({ is_enabled, configuration }) },
+  },
 };
 
 export const agentHistoryOperations = historyOperationsOf('Agent', agentHistory);

@@ -37,8 +37,11 @@ export type HistorySubject<S, E extends DomainEvent> = {
   readonly fieldsOf: (state: S) => Fields;
   /** Further data of the resource, by the name with which the pointers of their changes start. */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
-  /** Checks that the caller may read this resource, if `permit` does not suffice for that. @throws Refusal not_found */
-  readonly assertReadable?: (ctx: Ctx, state: S) => Promise<void> | void;
+  /**
+   * Returns which states of the resource the caller may read; by default all. If it is not the present one, the resource
+   * is not found. The data of earlier states that the caller may not read are left out.
+   */
+  readonly readableStates?: (ctx: Ctx) => Promise<(state: S) => boolean>;
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: for subjects of every kind
@@ -128,12 +131,16 @@ const stepsBefore = async (ctx: Ctx, subject: AnySubject, id: string, { end, lim
   return steps.reverse();
 };
 
-/** Loads the resource. @throws Refusal not_found if it does not exist, or the caller may not read it */
-const loadReadable = async (ctx: Ctx, { aggregate, noun, assertReadable }: AnySubject, id: string) => {
-  const loaded = await ctx.load(aggregate, id);
-  if (!loaded.position) throw new Refusal('not_found', `There is no such ${noun}`);
-  await assertReadable?.(ctx, loaded.state);
-  return { ...loaded, position: loaded.position };
+/**
+ * Loads the resource. `readable` returns a state, or the state before the first event if the caller may not read it.
+ * @throws Refusal not_found if the resource does not exist, or the caller may not read it
+ */
+const loadReadable = async (ctx: Ctx, { aggregate, noun, readableStates }: AnySubject, id: string) => {
+  const [loaded, isReadable] = await Promise.all([ctx.load(aggregate, id), readableStates?.(ctx)]);
+  const { position, state } = loaded;
+  if (!position || (isReadable && !isReadable(state))) throw new Refusal('not_found', `There is no such ${noun}`);
+  const readable = (one: State): State => (!isReadable || isReadable(one) ? one : aggregate.initial);
+  return { ...loaded, position, readable };
 };
 
 /**
@@ -142,11 +149,14 @@ const loadReadable = async (ctx: Ctx, { aggregate, noun, assertReadable }: AnySu
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
-  const { revision, position } = await loadReadable(ctx, subject, id);
+  const { revision, position, readable } = await loadReadable(ctx, subject, id);
   const cursorKey = readCursorKey(cursor, 'bigint');
   const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), revision + 1);
   const steps = await stepsBefore(ctx, subject, id, { end, limit });
-  const docs = takeUpToPageSize(Iterator.from(steps).map((step) => JSON.stringify(entryOf(subject, step))));
+  const entries = Iterator.from(steps).map(({ event, before, after }) =>
+    JSON.stringify(entryOf(subject, { event, before: readable(before), after: readable(after) })),
+  );
+  const docs = takeUpToPageSize(entries);
   const last = steps[docs.length - 1]?.event;
   const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
   return { body: `[${docs}]`, next, total: revision + 1, position };
@@ -185,10 +195,10 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
 };
 
 const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { from: string; to?: string | undefined }) => {
-  const loaded = await loadReadable(ctx, subject, id);
+  const { readable, ...loaded } = await loadReadable(ctx, subject, id);
   const [first, last] = await positionsBetween(ctx, from, to, loaded.position);
   const [before, after] = await Promise.all([stateAt(ctx, subject, id, first), stateAt(ctx, subject, id, last)]);
-  const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, before, after) };
+  const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, readable(before), readable(after)) };
   // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the revision
   // of the resource stays the same.
   return { ...loaded, revision: -1, state };

@@ -125,7 +125,9 @@ const tableSql = (schema: string, table: Table, trigrams: string | null): string
     `primary key (${table.key.map(quoteIdentifier).join(', ')})`,
   ];
   const indexes = (table.indexes ?? []).map(
-    ({ columns, unique }) => `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoteIdentifier).join(', ')})`,
+    ({ columns, unique, withoutNull }) =>
+      `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoteIdentifier).join(', ')})` +
+      (withoutNull ? ` where ${quoteIdentifier(withoutNull)} is not null` : ''),
   );
   const searchIndex = table.search && trigrams ? [searchIndexSql(name, table, trigrams)] : [];
   return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes, ...searchIndex];

@@ -90,6 +90,7 @@ export const entryOf = (event: Recorded): Row => {
     key_id,
     request_id: event.meta.$correlationId ?? null,
     user_id: kind === 'user' ? id : null,
+    by_user: kind === 'user',
     agent_id: agentOf(event, meta),
     action: actionOf(event.type),
     ...resourceOf(event, meta),

@@ -36,7 +36,7 @@ const filtered = (entries: Entries, filter: EntryFilter): Entries => {
   const { action, actions, actor, user_id, key_id, resource_type, resource_id, agent_id, from, to } = filter;
   return entries
     .$if(actions !== undefined, (query) => query.where('entry.action', 'like', actions!))
-    .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!))
+    .$if(user_id !== undefined, (query) => query.where('entry.actor_id', '=', user_id!).where('entry.by_user', '=', true))
     .$if(key_id !== undefined, (query) => query.where('entry.key_id', '=', key_id!))
     .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
     .$if(actor !== undefined, (query) => query.where('entry.actor_id', '=', actor!))

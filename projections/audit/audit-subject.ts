@@ -223,7 +223,8 @@ const wasShortened = (value: unknown): boolean => typeof value === 'string' && v
 export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row => {
   if (type !== 'ApiKeyUsed' || actor.kind !== 'system') return {};
   const { owner_id = null, agent_id = null } = storedFields(key);
-  return { key_id: id, user_id: agent_id ? null : owner_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id };
+  const user_id = agent_id ? null : owner_id;
+  return { key_id: id, user_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id, by_user: user_id !== null };
 };
 
 /** Returns what an event changes of its subject, whose row before the event is `subject`. */

@@ -27,8 +27,10 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listAuditLogs: 'the log itself: `to` ends it',
   exportAuditLogs: 'the log itself: `to_position` ends it',
   readAgentHistory: 'all times at once',
+  readSkillHistory: 'all times at once',
   readTenantHistory: 'all times at once',
   diffAgent: 'two times of its own',
+  diffSkill: 'two times of its own',
   diffTenant: 'two times of its own',
   getDeliveryBody: 'bytes that never change',
 };

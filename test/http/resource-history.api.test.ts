@@ -1,5 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as Agent from '../../domain/agents/agent.ts';
+import { replaceConfig } from '../../domain/skills/agent-skills.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
@@ -111,6 +113,57 @@ test('the history of a tenant shows settings, members, role permissions and invi
     `/members/${user_id}`,
     '/role_permissions/VIEWER',
   ]);
+});
+
+test('a member sees the history of a public skill, but not what it contained while it was private', async () => {
+  const { key } = await addMember(p, 'MEMBER', p.tenant_id, 'reads.skills@example.com');
+  const body = { name: 'Skill', slug: 'skill', description: 'd', instructions: 'secret draft' };
+  const created = ok(await p.send('POST', `${p.tenant}/skills`, { body }));
+  const path = `${p.tenant}/skills/${(created.body as { id: string }).id}`;
+  assert.is((await p.send('GET', `${path}/history`, { key })).status, 404);
+  assert.is((await p.send('GET', `${path}/diff?from=0:0`, { key })).status, 404);
+  ok(await p.send('PATCH', path, { body: { instructions: 'another draft' } }));
+  ok(await p.send('PATCH', path, { body: { instructions: 'for all', visibility: 'public' } }));
+  ok(await p.send('PATCH', path, { body: { instructions: 'for everybody' } }));
+  const [last, published, ...before] = await historyOf(path, key);
+  assert.equal(last!.changes.slice(0, 1), [{ pointer: '/instructions', from: 'for all', to: 'for everybody' }]);
+  assert.ok(published!.changes.some(({ pointer, from, to }) => pointer === '/instructions' && from === null && to === 'for all'));
+  assert.equal(
+    before.map(({ changes }) => changes),
+    [[], []],
+  );
+  assert.not.match((await p.send('GET', `${path}/diff?from=${tokenOf(created)}`, { key })).text, 'draft');
+  const own = await historyOf(path);
+  assert.ok(own[1]!.changes.some(({ pointer, from, to }) => pointer === '/instructions' && from === 'another draft' && to === 'for all'));
+  ok(await p.send('DELETE', path));
+  assert.equal((await historyOf(path))[0]!.changes, [{ pointer: '/deleted', from: false, to: true }]);
+  assert.is((await p.send('GET', `${path}/history`, { key })).status, 404);
+});
+
+test('the history of an agent shows that the configuration of one of its skills changed, but not the configuration', async () => {
+  const skill = { name: 'Other', slug: 'other', description: 'd', instructions: 'i' };
+  const { id: skill_id } = ok(await p.send('POST', `${p.tenant}/skills`, { body: skill })).body as { id: string };
+  const { id } = ok(await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string };
+  const path = `${p.tenant}/agents/${id}`;
+  ok(await p.send('POST', `${path}/skills`, { body: { skill_id } }));
+  await p.systemContext(p.tenant_id).transact(Agent, id, replaceConfig(skill_id, 'v1.ciphertext'));
+  const history = await historyOf(path);
+  assert.equal(
+    history.slice(0, 2).map(({ changes }) => changes),
+    [
+      [{ pointer: `/skill_configs/${skill_id}`, from: null, to: '***' }],
+      [{ pointer: `/skills/${skill_id}`, from: null, to: { is_enabled: true } }],
+    ],
+  );
+  assert.not.match((await p.send('GET', `${path}/history`)).text, 'ciphertext');
+  ok(await p.send('DELETE', `${path}/skills/${skill_id}`));
+  assert.equal(
+    (await historyOf(path))[0]!.changes.map(({ pointer, to }) => [pointer, to]),
+    [
+      [`/skills/${skill_id}`, null],
+      [`/skill_configs/${skill_id}`, null],
+    ],
+  );
 });
 
 test('a member who leaves and an opened break-glass are changes of the tenant, and pages of the history end with its first event', async () => {

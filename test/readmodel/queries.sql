@@ -1327,6 +1327,273 @@ from
       51
   ) as "page";
 
+-- auditPage: by resource
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."resource_id" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by resource, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."resource_id" = $3
+      and ("entry"."created_at", "entry"."place") < ($4, $5)
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by kind of resource
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."resource_type" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by agent
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."agent_id" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by key
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."key_id" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by key, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."key_id" = $3
+      and ("entry"."created_at", "entry"."place") < ($4, $5)
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by user
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."actor_id" = $3
+      and "entry"."by_user" = $4
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
+-- auditPage: by actor
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "entry"."doc" as "doc",
+      "entry"."created_at" as "value",
+      "entry"."place" as "id"
+    from
+      "audit"."audit_logs" as "entry"
+    where
+      "entry"."tenant_id" = $2
+      and "entry"."actor_id" = $3
+    order by
+      "entry"."created_at" desc,
+      "entry"."place" desc
+    limit
+      51
+  ) as "page";
+
 -- auditPage: by the start of the action
 select
   string_agg("page"."doc", $1) filter (
@@ -1386,7 +1653,8 @@ from
     where
       "entry"."tenant_id" = $2
       and "entry"."actor_id" = $3
-      and "entry"."key_id" = $4
+      and "entry"."by_user" = $4
+      and "entry"."key_id" = $5
     order by
       "entry"."created_at" desc,
       "entry"."place" desc

@@ -85,6 +85,8 @@ POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:i
 GET    /tenant/{tenant_id}/skills                                       tenant:read
 POST   /tenant/{tenant_id}/skills                                       tenant:skills:write
 GET    /tenant/{tenant_id}/skills/{skill_id}                            tenant:read
+GET    /tenant/{tenant_id}/skills/{skill_id}/history                    tenant:read
+GET    /tenant/{tenant_id}/skills/{skill_id}/diff                       tenant:read
 PATCH  /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
 DELETE /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
 POST   /tenant/{tenant_id}/agents/{agent_id}/skills/author              agent:read + runner only

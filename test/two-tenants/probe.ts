@@ -66,6 +66,8 @@ const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked e
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
   if (FREE_NAMES.includes(position.type)) return false;
   const isInside = position.type !== 'tenant' || call.path.startsWith('/tenant/');
+  // The audit log accepts the ids of API keys of every kind.
+  if (state === 'other type' && position.in === 'query' && position.name === 'key_id') return false;
   if (state === 'malformed') return !NAMED_TYPES.includes(position.type);
   if (state === 'sibling') return SIBLINGS.includes(position.type);
   if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && call.path.startsWith('/tenant/');

@@ -1,0 +1,22 @@
+import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import { SkillRead } from '../../projections/skills/skill.ts';
+import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
+
+/**
+ * What the history of a skill shows. OWNER and ADMIN see all of it, also after the skill was deleted. Other members see
+ * the history of a public skill without what it contained while it was private.
+ */
+export const skillHistory: HistorySubject<Skill.Skill, Skill.SkillEvent> = {
+  aggregate: Skill,
+  path: '/tenant/:tenant_id/skills/:skill_id',
+  permit: 'tenant:read',
+  noun: 'skill',
+  fieldsOf: (skill) => ({ ...SkillRead.parse(skill), deleted: skill.status === 'deleted' }),
+  readableStates: async (ctx) => {
+    const seesAll = await seesAllSkills(ctx);
+    return (skill) => seesAll || Skill.isVisible(skill, { seesAll });
+  },
+};
+
+export const skillHistoryOperations = historyOperationsOf('Skill', skillHistory);
