@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { isWebUrl, JSON_OPTION, rejectUnknownArguments, runnerLimits, usageError } from './cli/arguments.ts';
+import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
 import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { deliveriesCommand } from './cli/delivery-commands.ts';
@@ -83,6 +84,8 @@ const main = defineCommand({
     }),
     store: storeCommand,
     blobs: blobsCommand,
+    backup: backupCommand,
+    restore: restoreCommand,
     keys: keysCommand,
     deliveries: deliveriesCommand,
     rebuild: defineCommand({

@@ -19,7 +19,7 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
 }
 
 /** Writes all bytes. The system may write fewer than it was asked to, so what is missing is written again. */
-const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
+export const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
   const size = parts.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(parts, at);
   if (bytesWritten < size) await writeFully(file, [Buffer.concat(parts).subarray(bytesWritten)], at + bytesWritten);
@@ -40,25 +40,27 @@ const writeDraft = async (path: string, { key, tenant, content }: Unsealed): Pro
   return { path, sha256, size, sealedSize: sealedSizeOf(size) };
 };
 
-/**
- * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use` has
- * moved it. @throws SourceError if the content cannot be read
- */
-export const withDraft = async (
-  drafts: string,
-  unsealed: Unsealed,
-  use: (draft: BlobDraft & StoredBlob) => Promise<void>,
-): Promise<StoredBlob> => {
+/** Passes the path of a new draft to `use`, and then removes that file, unless `use` has moved it. */
+export const withDraftPath = async <T>(drafts: string, use: (path: string) => Promise<T>): Promise<T> => {
   await makeDurableDirectory(drafts);
   const path = join(drafts, randomBytes(12).toString('hex'));
   try {
-    const draft = await writeDraft(path, unsealed);
-    await use(draft);
-    return { sha256: draft.sha256, size: draft.size };
+    return await use(path);
   } finally {
     await rm(path, { force: true });
   }
 };
+
+/**
+ * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use` has
+ * moved it. @throws SourceError if the content cannot be read
+ */
+export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
+  withDraftPath(drafts, async (path) => {
+    const draft = await writeDraft(path, unsealed);
+    await use(draft);
+    return { sha256: draft.sha256, size: draft.size };
+  });
 
 const DRAFT = /^[0-9a-f]{24}$/;
 

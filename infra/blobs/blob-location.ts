@@ -20,7 +20,7 @@ export const BLOBS_URL_FORMS =
   'must be s3://<key id>:<secret>@<bucket>[/<prefix>]?region=<region>, https://<key id>:<secret>@<host>/<bucket>[/<prefix>][?region=<region>] ' +
   '(with / + and % in the secret percent-encoded), or file:///<directory>';
 
-/** The directory in the data directory for contents, and for the files that are being sealed. */
+/** The directory in the data directory for contents. */
 export const blobDirectoryOf = (annalsData: string): string => join(annalsData, 'blobs');
 
 /** The BLOBS_URL of the processes that `annals start` starts, if the operator has set none. */

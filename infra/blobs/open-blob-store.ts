@@ -10,22 +10,26 @@ import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
- * The place where a platform stores contents, as a command of the operator finds it; undefined if it has none: then it
- * was started with `annals serve` without BLOBS_URL.
+ * The URL of the place where a platform stores contents: BLOBS_URL, or the directory in the data directory if it exists.
+ * `annals start` creates that directory. `annals serve` does not, because its processes may run on several machines, of
+ * which none would see the files of the others. @returns undefined if there is no such place
  */
-export const findBlobsUrl = ({ blobsUrl, annalsData, eventstoreUrl }: BlobConfig & { readonly eventstoreUrl?: string | undefined }) =>
-  blobsUrl ?? (eventstoreUrl && !existsSync(blobDirectoryOf(annalsData)) ? undefined : defaultBlobsUrl(annalsData));
+export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | undefined =>
+  blobsUrl ?? (existsSync(blobDirectoryOf(annalsData)) ? defaultBlobsUrl(annalsData) : undefined);
 
 /** A place that stores contents, and the local directory of the files that are being sealed. */
 export type BlobPlace = { readonly backend: BlobBackend; readonly drafts: string };
 
-/** Opens the place that BLOBS_URL names, without any request to it; null if it is not set. */
-export const openBlobPlace = async ({ blobsUrl, annalsData }: BlobConfig): Promise<BlobPlace | null> => {
-  const location = blobsUrl === undefined ? null : parseBlobsUrl(blobsUrl);
+/** Opens a directory as a place. */
+export const openDirectoryPlace = (root: string): BlobPlace => ({ backend: openBlobDirectory(root), drafts: join(root, DRAFTS) });
+
+/** Opens the place that `findBlobsUrl` returns, without any request to it; null if there is none. */
+export const openBlobPlace = async (config: BlobConfig): Promise<BlobPlace | null> => {
+  const location = parseBlobsUrl(findBlobsUrl(config) ?? '');
   if (!location) return null;
-  if (location.kind === 'directory') return { backend: openBlobDirectory(location.path), drafts: join(location.path, DRAFTS) };
+  if (location.kind === 'directory') return openDirectoryPlace(location.path);
   const { openBlobBucket } = await import('./blob-bucket.ts');
-  return { backend: openBlobBucket(location), drafts: join(blobDirectoryOf(annalsData), DRAFTS) };
+  return { backend: openBlobBucket(location), drafts: join(config.annalsData, 'blob-drafts') };
 };
 
 /** Creates the store of the contents in a place. `report` receives the causes of refusals. */

@@ -1,6 +1,6 @@
 import { PLATFORM } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type BlobPlace, findBlobsUrl, openBlobPlace } from '../blobs/open-blob-store.ts';
+import { type BlobPlace, openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -9,7 +9,7 @@ import { locateServices } from './locate-services.ts';
 
 /** The place where the platform stores files. @throws Error of one line if it has none */
 export const placeOf = async (config: Config): Promise<BlobPlace> => {
-  const place = await openBlobPlace({ ...config, blobsUrl: findBlobsUrl(config) });
+  const place = await openBlobPlace(config);
   if (!place) throw new Error('this platform has no file store: set BLOBS_URL as for annals serve');
   return place;
 };

@@ -12,12 +12,11 @@ const adviceFor = (blobsUrl: string): string => {
 
 /** Checks that files can be stored, read and removed. */
 export const checkBlobStore = async (config: Config): Promise<Result> => {
-  const blobsUrl = findBlobsUrl(config);
-  const place = await openBlobPlace({ ...config, blobsUrl });
+  const place = await openBlobPlace(config);
   if (!place) return none('not looked at: annals serve stores no files without BLOBS_URL');
   try {
     return ok(await place.backend.check());
   } catch (error) {
-    return fail((error as Error).message, adviceFor(blobsUrl!));
+    return fail((error as Error).message, adviceFor(findBlobsUrl(config)!));
   }
 };

@@ -29,12 +29,12 @@ export const collectBlobs = async (config: Config, { graceHours, isDryRun, json 
   const removed = isDryRun ? countOf([]) : await removeOrphans(backend, orphans);
   if (json) console.log(JSON.stringify({ total, orphans: found, unfinished, foreign, removed, dry_run: isDryRun }));
   if (json) return 0;
-  console.log(`${filesText(total.count)} stored, ${bytesText(total.bytes)}`);
-  console.log(`${filesText(found.count)} that no event names and that are older than ${graceHours} h, ${bytesText(found.bytes)}`);
-  console.log(`${unfinished} unfinished ${unfinished === 1 ? 'upload' : 'uploads'}`);
-  if (foreign.count > 0) console.log(`${filesText(foreign.count)} of tenants that this log does not know: not touched`);
+  console.log(`stored: ${filesText(total.count)}, ${bytesText(total.bytes)}`);
+  console.log(`named by no event and older than ${graceHours} h: ${filesText(found.count)}, ${bytesText(found.bytes)}`);
+  console.log(`uploads that were never finished: ${unfinished}`);
+  if (foreign.count > 0) console.log(`of tenants that this log does not know, and therefore kept: ${filesText(foreign.count)}`);
   console.log(
-    isDryRun ? 'nothing was removed: run again with --delete' : `removed ${filesText(removed.count)}, ${bytesText(removed.bytes)}`,
+    isDryRun ? 'nothing was removed: run again with --delete' : `removed: ${filesText(removed.count)}, ${bytesText(removed.bytes)}`,
   );
   return 0;
 };

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultBlobsUrl } from '../blobs/blob-location.ts';
-import { readJson } from '../durable-files.ts';
+import { blobDirectoryOf } from '../blobs/blob-location.ts';
+import { makeDirectory, readJson } from '../durable-files.ts';
 import { listenUrl, loopback } from '../listen-url.ts';
 import type { ProcessLock } from '../process-lock.ts';
 import { serveProcess, workProcess } from '../supervision/child-processes.ts';
@@ -108,17 +108,12 @@ const begin = async (launching: Launching): Promise<Launched> => {
   const { annalsData } = config;
   const url = listenUrl(config);
   const stateFile = join(annalsData, 'state.json');
-  const baseEnv = {
-    ...process.env,
-    ANNALS_DATA: annalsData,
-    PORT: String(config.port),
-    HOST: config.host,
-    BLOBS_URL: process.env.BLOBS_URL || defaultBlobsUrl(annalsData),
-  };
+  const baseEnv = { ...process.env, ANNALS_DATA: annalsData, PORT: String(config.port), HOST: config.host };
   const onMessage = messageHandler(launching);
   const serve = (env: NodeJS.ProcessEnv): ManagedProcess => serveProcess({ env, base: loopback(url), report: dirs.report, onMessage });
 
   launching.lock = lockDataDirectory(annalsData);
+  if (!process.env.BLOBS_URL) makeDirectory(blobDirectoryOf(annalsData));
   // First end processes that an earlier start has left running, because they may still listen on the port.
   await Promise.all([serve(baseEnv), workProcess(baseEnv, onMessage)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);

@@ -59,9 +59,9 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
  * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
  * event beyond the copied log. An incomplete append at the log's end is cut off. The secret is not copied: the copy
  * gets its own at its first start.
- * @returns the exit code @throws Error of one line if a directory is not suitable
+ * @returns the position of the copied log's end @throws Error of one line if a directory is not suitable
  */
-export const backupStore = async (dir: string, to: string): Promise<number> => {
+export const copyStore = async (dir: string, to: string): Promise<number> => {
   assertStoreDirectory(dir);
   if (fs.existsSync(to) && fs.readdirSync(to).length > 0) throw wrongDirectory(`${to} is not empty: back up into a new directory`);
   copyIndex(join(dir, 'index'), join(to, 'index'));
@@ -75,6 +75,12 @@ export const backupStore = async (dir: string, to: string): Promise<number> => {
   const position = log.end();
   printLine(`copied ${segments.length} ${segments.length === 1 ? 'segment' : 'segments'}, up to position ${position}`);
   await log.close();
+  return position;
+};
+
+/** Copies a store with `copyStore`, and records that for `annals doctor`. @returns the exit code */
+export const backupStore = async (dir: string, to: string): Promise<number> => {
+  const position = await copyStore(dir, to);
   recordBackup(dir, { at: new Date().toISOString(), to: resolve(to), position });
   return 0;
 };

@@ -16,6 +16,7 @@ import { scavenge } from './scavenger.ts';
 import { requireSecret, secretOf } from './secret.ts';
 import { FEATURES, featuresMethod, GOSSIP, gossipMethod } from './server-info-handlers.ts';
 import { openStore, type Store } from './store.ts';
+import { printLine } from './store-directory.ts';
 import { followAll, followStream } from './subscription-handlers.ts';
 
 const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<Status | undefined> => {
@@ -87,6 +88,8 @@ export type ServeOptions = {
   /** Whether every user of this machine may call the store without the secret. */
   open: boolean;
   host?: string;
+  /** Receives the lines for the operator. By default, prints them. */
+  print?: (line: string) => void;
 };
 
 /**
@@ -98,6 +101,7 @@ export const serveStore = async ({
   port,
   open,
   host = '127.0.0.1',
+  print = printLine,
 }: ServeOptions): Promise<{ port: number; close: () => Promise<void> }> => {
   makeDirectory(dir);
   const lock = lockFile(join(dir, 'lock'));
@@ -112,12 +116,9 @@ export const serveStore = async ({
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   boundPort = (server.address() as AddressInfo).port;
   writeAddressFile(dir, `${host}:${boundPort}`);
-  if (store.truncatedBytes > 0)
-    process.stdout.write(`store: cut off ${store.truncatedBytes} bytes of an append that a crash left incomplete\n`);
+  if (store.truncatedBytes > 0) print(`store: cut off ${store.truncatedBytes} bytes of an append that a crash left incomplete`);
   const access = open ? 'open to every user of it' : 'closed to its other users';
-  process.stdout.write(
-    `store ready esdb://${host}:${boundPort}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)\n`,
-  );
+  print(`store ready esdb://${host}:${boundPort}?tls=false (one node, for this machine only, ${access}; a cluster is one URL away)`);
   return {
     port: boundPort,
     close: async () => {

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { copyBlobs } from '../blobs/copy-blobs.ts';
+import { openBlobPlace, openDirectoryPlace } from '../blobs/open-blob-store.ts';
+import type { Config } from '../config.ts';
+import { backupStore } from '../eventstore/embedded/backup-store.ts';
+import { bytesText, filesText } from './blob-access.ts';
+
+/** The directories of a backup. */
+export const storeIn = (dir: string): string => join(dir, 'store');
+export const filesIn = (dir: string): string => join(dir, 'blobs');
+
+/**
+ * Copies the embedded event store, and then the stored files: a file is stored before the event that names it, so every
+ * file that the copied events name is copied. The files stay encrypted, and the master key is not copied.
+ * @returns the exit code
+ */
+export const backup = async (config: Config, to: string): Promise<number> => {
+  if (config.eventstoreUrl) throw new Error('this command copies the embedded event store: back up EVENTSTORE_URL with its own tools');
+  await backupStore(join(config.annalsData, 'store'), storeIn(to));
+  const place = await openBlobPlace(config);
+  if (place) {
+    const { count, bytes } = await copyBlobs(place.backend, openDirectoryPlace(filesIn(to)));
+    console.log(`copied ${filesText(count)}, ${bytesText(bytes)}`);
+  }
+  console.log(
+    `not copied: the master key (${config.masterKeyFile}). Keep a copy of it in another place: without it, the backup cannot be read`,
+  );
+  return 0;
+};

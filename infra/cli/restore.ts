@@ -1,0 +1,72 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { blobDirectoryOf } from '../blobs/blob-location.ts';
+import { copyBlobs } from '../blobs/copy-blobs.ts';
+import { type BlobPlace, openBlobPlace, openBlobStore, openDirectoryPlace } from '../blobs/open-blob-store.ts';
+import { verifyBlobs } from '../blobs/verify-blobs.ts';
+import type { Config } from '../config.ts';
+import { syncDirectory } from '../durable-files.ts';
+import { openLog } from '../eventstore/client.ts';
+import { copyStore } from '../eventstore/embedded/backup-store.ts';
+import { serveStore } from '../eventstore/embedded/serve-store.ts';
+import { assertStoreDirectory, wrongDirectory } from '../eventstore/embedded/store-directory.ts';
+import { verifyStore } from '../eventstore/embedded/verify-store.ts';
+import { lockDataDirectory } from '../processes/data-directory.ts';
+import { openVault } from '../vault/vault.ts';
+import { filesIn, storeIn } from './backup.ts';
+import { bytesText, filesText } from './blob-access.ts';
+import { printVerification } from './check-blobs.ts';
+
+const ignore = (): void => {};
+
+/** Serves a store for a moment, and verifies every file that its events name. @returns the exit code */
+const verifyFiles = async (dir: string, place: BlobPlace, masterKeyFile: string): Promise<number> => {
+  const server = await serveStore({ dir, port: 0, open: true, print: ignore });
+  const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
+  try {
+    const vault = await openVault({ log, masterKeyFile });
+    return printVerification(await verifyBlobs(openBlobStore(place, vault), log), false);
+  } finally {
+    await log.close();
+    await server.close();
+  }
+};
+
+/** Where the files go: the place that BLOBS_URL names, or the data directory. */
+const placeFor = async (config: Config): Promise<BlobPlace> =>
+  (await openBlobPlace(config)) ?? openDirectoryPlace(blobDirectoryOf(config.annalsData));
+
+/** Copies and verifies. Only then does the store get its name, so that an interrupted restore can be repeated. */
+const restoreInto = async (config: Config, from: string): Promise<number> => {
+  const { annalsData, masterKeyFile } = config;
+  const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.restoring')];
+  if (existsSync(store)) throw wrongDirectory(`${annalsData} holds a platform already: set ANNALS_DATA to a new directory`);
+  rmSync(staged, { recursive: true, force: true });
+  await copyStore(storeIn(from), staged);
+  const place = await placeFor(config);
+  const { count, bytes } = await copyBlobs(openDirectoryPlace(filesIn(from)).backend, place);
+  console.log(`copied ${filesText(count)}, ${bytesText(bytes)}`);
+  const events = await verifyStore(staged);
+  const files = events === 0 ? await verifyFiles(staged, place, masterKeyFile) : 0;
+  renameSync(staged, store);
+  syncDirectory(annalsData);
+  console.log(events + files === 0 ? 'restored: start the platform' : 'restored, but not everything is intact: see above');
+  return events + files === 0 ? 0 : 1;
+};
+
+/**
+ * Copies a backup of `annals backup` into the data directory, and verifies every event and every file that an event names.
+ * @returns the exit code: 1 if something is missing or damaged @throws Error of one line if a directory is not suitable
+ */
+export const restore = async (config: Config, from: string): Promise<number> => {
+  const { annalsData, masterKeyFile, eventstoreUrl } = config;
+  if (eventstoreUrl) throw new Error('this command restores the embedded event store: restore EVENTSTORE_URL with its own tools');
+  assertStoreDirectory(storeIn(from));
+  if (!existsSync(masterKeyFile)) throw new Error(`the master key ${masterKeyFile} is missing: put its copy there first, with mode 0600`);
+  const lock = lockDataDirectory(annalsData);
+  try {
+    return await restoreInto(config, from);
+  } finally {
+    lock.release();
+  }
+};
