@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
-import { PROVIDERS } from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';

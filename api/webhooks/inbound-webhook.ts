@@ -2,22 +2,36 @@ import type { Context, Hono } from 'hono';
 import { admitLarge, type DeliveryOutcome, receive } from '../../commands/webhooks/receive-delivery.ts';
 import type { BodyMemory, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { CHUNK_BYTES, MAX_BODY_BYTES, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { rejectTruncated } from '../http/json-body.ts';
 import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
-/** What the route needs from infra/. `address` returns the client's IP address. */
-export type InboundWebhookDeps = { readonly ports: WebhookPorts; readonly address: (c: Context) => string | null };
+/**
+ * What the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the URL with which the
+ * addresses of webhooks begin.
+ */
+export type InboundWebhookDeps = {
+  readonly ports: WebhookPorts;
+  readonly address: (c: Context) => string | null;
+  readonly publicUrl: string;
+};
 
 type Header = (name: string) => string | undefined;
 /** The environment that the Node server sets. It is absent in tests that call the application directly. */
-type NodeEnv = { readonly incoming?: { readonly headers: Readonly<Record<string, string | string[] | undefined>> } };
+type NodeEnv = {
+  readonly incoming?: { readonly url: string; readonly headers: Readonly<Record<string, string | string[] | undefined>> };
+};
+
+/** The scheme and host of a URL. */
+const ORIGIN = /^[a-z]+:\/\/[^/]*/;
 
 const receiveWebhook =
-  ({ ports, address }: InboundWebhookDeps) =>
+  ({ ports, address, publicUrl }: InboundWebhookDeps) =>
   async (c: Context): Promise<Response> => {
     const header = headersOf(c);
-    const head = { integration_id: c.req.param('integration_id')!, header, ip: address(c) };
+    const url = (): string => publicUrl + rawUrlOf(c).replace(ORIGIN, '');
+    const head = { integration_id: c.req.param('integration_id')!, header, url, ip: address(c) };
     const receiveBody = (body: ReceivedBody) => receive(ports, { ...head, body }, (headers) => c.set('limits', headers));
     const declared = Number(header('content-length') ?? Number.NaN);
     if (declared <= CHUNK_BYTES) return respond(await receiveBody(new Uint8Array(await c.req.raw.arrayBuffer().catch(rejectTruncated))));
@@ -51,7 +65,16 @@ const headersOf = (c: Context): Header => {
   return (name) => headers[name] as string | undefined;
 };
 
-const respond = ({ id, outcome, token }: DeliveryOutcome): Response =>
+/** The URL as it was received, which the Node server does not normalize. */
+const rawUrlOf = (c: Context): string => (c.env as NodeEnv | undefined)?.incoming?.url ?? c.req.url;
+
+const respond = (result: DeliveryOutcome | HandshakeReply): Response =>
+  'status' in result ? respondToHandshake(result) : respondToDelivery(result);
+
+const respondToHandshake = ({ status, body }: HandshakeReply): Response =>
+  body ? Response.json(body, { status }) : new Response(null, { status });
+
+const respondToDelivery = ({ id, outcome, token }: DeliveryOutcome): Response =>
   new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
     status: token === null ? 200 : 202,
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
@@ -84,12 +107,12 @@ const routes = [
     path: '/hooks/inbound/:integration_id',
     operationId: 'receiveWebhook',
     summary: "Receive a provider's delivery",
-    description: `Verifies the provider's signature over the received bytes before it reads anything else. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, or too many other bodies wait for it, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
+    description: `Verifies the provider's signature over the received bytes before it reads anything else. Which headers contain the signature, the delivery id and the event depends on the provider; those of GitHub are listed. The check of a new URL by Slack, Zoom or Discord is answered as they document it. A body has at most ${MAX_BODY_BYTES} bytes; a larger one is refused with 413 and recorded as rejected with the reason \`too_large\`. Bodies of more than ${CHUNK_BYTES} bytes share limited memory; if none is free for several seconds, or too many other bodies wait for it, the response is 503 with \`Retry-After\`. Such a body must arrive with at least 64 KiB per second, otherwise the response is 408. New deliveries beyond the plan's \`webhooks_per_minute\` are refused with 429; the provider can send them again later.`,
     tag: 'Webhooks in',
     security: [],
     parameters: [
-      headerParameter('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body'),
-      headerParameter('X-GitHub-Delivery', 'The delivery id; a delivery that is sent again is processed only once'),
+      headerParameter('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body', false),
+      headerParameter('X-GitHub-Delivery', 'The delivery id; a delivery that is sent again is processed only once', false),
       headerParameter('X-GitHub-Event', 'The name of the event', false),
     ],
     requestBody: {
@@ -108,7 +131,10 @@ const routes = [
     },
     responses: {
       202: outcomeResponse('Recorded; a blocked delivery is not forwarded to the agent', ['accepted', 'blocked']),
-      200: outcomeResponse('Recorded before; not processed again', ['duplicate']),
+      200: outcomeResponse(
+        "Recorded before, and not processed again. A provider's check of the URL gets the answer that the provider documents",
+        ['duplicate'],
+      ),
     },
     problems: [400, 401, 404, 408, 413, 415, 429, 503],
     handler: receiveWebhook,

@@ -13,7 +13,7 @@ import {
 } from '../../commands/webhooks/integration.ts';
 import type { Position } from '../../domain/event.ts';
 import { Id25 } from '../../domain/id.ts';
-import { PROVIDERS } from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { lastDeliveriesUntil } from '../../projections/webhooks/delivery.queries.ts';
 import {
   INTEGRATION_SORTS,

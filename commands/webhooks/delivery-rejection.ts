@@ -1,42 +1,36 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
-import { eventName, isDeliveryId, mediaOf, type ProviderHeaders } from '../../domain/webhooks/provider.ts';
+import { type DeliveryIdentity, eventName, isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
 import type { Rejection, RejectionReason } from '../../domain/webhooks/rejection.ts';
-import { type AddressedRequest, userAgentOf, type WebhookRequestHead } from './webhook-request.ts';
+import { type AddressedRequest, userAgentOf } from './webhook-request.ts';
 
 /** Why a request is rejected, for every reason except that the tenant has used up its quota. */
 export type RejectionCause = Exclude<RejectionReason, 'rate_limited'>;
 
 /**
- * Returns why a request with a valid signature is rejected: because of its content type, its delivery id or its
- * event name. Returns null if all are valid.
+ * Returns why a request with a valid signature is rejected: because of its delivery id or its event name. Returns null
+ * if both are valid.
  */
-export const rejectionCauseOf = ({ header }: WebhookRequestHead, headers: ProviderHeaders): RejectionCause | null => {
-  if (!mediaOf(header('content-type') ?? '')) return 'unsupported_media_type';
-  const id = header(headers.delivery);
-  if (!id) return 'delivery_id_missing';
-  if (!isDeliveryId(id)) return 'delivery_id_malformed';
-  const event = header(headers.event);
+export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionCause | null => {
+  if (!delivery) return 'delivery_id_missing';
+  if (!isDeliveryId(delivery)) return 'delivery_id_malformed';
   return event && eventName(event) === null ? 'event_malformed' : null;
 };
 
 /** Returns what is recorded about a rejected request. `size_bytes` is the received or announced size of the body. */
 export const rejectionOf = (
-  { request, integration, headers }: AddressedRequest,
+  { request, integration, identity }: AddressedRequest,
   reason: RejectionReason,
   size_bytes: number,
-): Omit<Rejection, 'delivery_id'> => {
-  const id = request.header(headers.delivery) ?? '';
-  return {
-    agent_id: integration.agent_id,
-    reason,
-    ip: request.ip,
-    user_agent: userAgentOf(request),
-    provider_delivery_id: isDeliveryId(id) ? id : null,
-    event: eventName(request.header(headers.event)),
-    size_bytes,
-  };
-};
+): Omit<Rejection, 'delivery_id'> => ({
+  agent_id: integration.agent_id,
+  reason,
+  ip: request.ip,
+  user_agent: userAgentOf(request),
+  provider_delivery_id: isDeliveryId(identity.delivery ?? '') ? identity.delivery! : null,
+  event: eventName(identity.event),
+  size_bytes,
+});
 
 const signatureMismatch = () => new Refusal('unauthorized', 'The signature does not match the body and the secret of this webhook');
 
@@ -44,6 +38,7 @@ const refusals: Readonly<Record<RejectionCause, () => Refusal>> = {
   signature_missing: () => new Refusal('unauthorized', 'The signature is missing: set the secret of this webhook at the provider'),
   signature_malformed: signatureMismatch,
   signature_mismatch: signatureMismatch,
+  timestamp_out_of_range: () => new Refusal('unauthorized', 'The time at which this request was signed is too far from the present'),
   unsupported_media_type: () =>
     new Refusal('unsupported_media_type', 'The content type must be application/json or application/x-www-form-urlencoded, in UTF-8'),
   delivery_id_missing: () => new Refusal('malformed', 'The header with the delivery id is missing'),

@@ -1,7 +1,7 @@
 import { scanJson } from '../../domain/json-scanner.ts';
+import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import { payloadOf } from '../../domain/webhooks/form-payload.ts';
-import { mediaOf } from '../../domain/webhooks/provider.ts';
 
 /**
  * The chunks of a large body, each read from the log when it is needed. If the size or the digest of the stored body is

@@ -5,30 +5,35 @@ import { displayText, integer, text } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
+import { FieldSource, IntegrationOptions } from '../../domain/webhooks/custom-scheme.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { checkSecret, createSecret } from '../../domain/webhooks/provider-secret.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 
 const Label = displayText(1, 128);
 const EventFilter = z.array(displayText(1, 128)).max(100);
 const SecretText = text(1, 1024);
-const Options = z.strictObject({});
 const ReplayGuard = z.enum(Integration.REPLAY_GUARDS);
 
 export const WebhookIntegrationCreate = z
   .strictObject({
-    provider: z.enum(Integration.PROVIDERS).meta({ description: 'The service that sends the deliveries', examples: ['github'] }),
+    provider: z.enum(PROVIDERS).meta({ description: 'The service that sends the deliveries', examples: ['github'] }),
     agent_id: idOf('agent', 'The agent that gets the deliveries'),
     label: Label.meta({ description: 'What people see in lists', examples: ['My repository'] }),
-    delivery_id_source: displayText(1, 256)
-      .nullable()
-      .default(null)
-      .meta({ description: 'The header or field with the delivery id, for providers that have no fixed one' }),
-    replay_guard: ReplayGuard.default('mark').meta({
-      description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)',
+    delivery_id_source: FieldSource.nullable().default(null).meta({
+      description:
+        'For custom_hmac, where the delivery id is: a header, or a JSON pointer to a field of the body. If null, it is the digest of the body',
+    }),
+    replay_guard: ReplayGuard.optional().meta({
+      description:
+        'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`). Default: `off` if the provider signs the delivery id, else `mark`',
     }),
     event_filter: EventFilter.default([]).meta({ description: 'The provider events to accept; if empty, all' }),
-    options: Options.default({}).meta({ description: 'No provider has options yet' }),
-    secret: SecretText.optional().meta({ description: 'The secret; absent: the platform creates one. At least 24 bytes' }),
+    options: IntegrationOptions.default({}).meta({ description: 'How custom_hmac signs; standard_webhooks has the option `algorithm`' }),
+    secret: SecretText.optional().meta({
+      description: 'The secret, or the public key of the sender. If absent, the platform creates one, unless the provider creates its own',
+    }),
   })
   .meta({ id: 'WebhookIntegrationCreate' });
 
@@ -40,7 +45,7 @@ export const WebhookIntegrationUpdate = z
     replay_guard: ReplayGuard.nullish().meta({
       description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)',
     }),
-    options: Options.nullish().meta({ description: 'No provider has options yet' }),
+    options: IntegrationOptions.nullish().meta({ description: 'How custom_hmac signs; standard_webhooks has the option `algorithm`' }),
     is_paused: z.boolean().nullish().meta({ description: 'Whether deliveries are recorded as blocked' }),
     paused_reason: displayText(1, 1024).nullish().meta({ description: 'Why the integration is paused' }),
   })
@@ -51,7 +56,9 @@ export const SecretRotate = z
     overlap_seconds: integer(0, 604_800)
       .default(86_400)
       .meta({ description: 'How long the previous secret is accepted, in seconds', examples: [3600] }),
-    secret: SecretText.optional().meta({ description: 'The new secret; absent: the platform creates one. At least 24 bytes' }),
+    secret: SecretText.optional().meta({
+      description: 'The new secret. If absent, the platform creates one, unless the provider creates its own',
+    }),
   })
   .meta({ id: 'SecretRotate' });
 
@@ -65,9 +72,6 @@ export type IntegrationView = Integration.Integration & {
   last_delivery_on_previous_secret_at: string | null;
   secret?: string;
 };
-
-/** The length of a secret that the platform creates: 43 base62 characters have as many possible values as 32 random bytes. */
-const SECRET_LENGTH = 43;
 
 const secretLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
 
@@ -104,18 +108,25 @@ export const connectIntegration = async (
   ctx: Ctx,
   input: Input<typeof WebhookIntegrationCreate, 'tenant_id'>,
 ): Promise<Loaded<IntegrationView>> => {
-  const { tenant_id, secret: chosen, ...connection } = input;
-  Integration.checkConnection(input.provider, input.delivery_id_source, chosen);
+  const { tenant_id, secret: chosen, ...settings } = input;
+  Integration.checkConnection(input, chosen);
+  const connection = { ...settings, replay_guard: input.replay_guard ?? Integration.defaultReplayGuard(input) };
   await checkAgent(ctx, input.agent_id);
   const id = ctx.newId();
-  const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
+  const plaintext = chosen ?? createSecret(input.provider, ctx.random);
   const sealed_secret = await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext));
   const data = { ...connection, tenant_id, sealed_secret, secret_hint: Integration.secretHint(plaintext) };
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
 /** The value that each of these fields gets if an update sets it to null. */
-const resets = { event_filter: [], replay_guard: 'mark', options: {}, is_paused: false, paused_reason: null } as const;
+const resetsOf = (integration: Integration.Integration) => ({
+  event_filter: [],
+  replay_guard: Integration.defaultReplayGuard(integration),
+  options: {},
+  is_paused: false,
+  paused_reason: null,
+});
 
 /**
  * Changes settings of an integration. Absent fields stay as they are. Null resets a field that has a default.
@@ -126,8 +137,9 @@ export const updateIntegration = async (
   input: Input<typeof WebhookIntegrationUpdate, 'tenant_id' | 'id'>,
 ): Promise<Loaded<IntegrationView>> => {
   const { tenant_id, id, ...changes } = input;
-  const update = Integration.update(tenant_id, applyResets(changes, resets));
   const { agent_id } = changes;
+  const update = (integration: Integration.Integration) =>
+    Integration.update(tenant_id, applyResets(changes, resetsOf(integration)))(integration);
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
     // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the
@@ -145,8 +157,8 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   const { tenant_id, id, overlap_seconds, secret: chosen } = input;
   const { state } = await ctx.load(Integration, id);
   Integration.assertConnected(state, tenant_id);
-  Integration.checkSecret(chosen);
-  const plaintext = chosen ?? ctx.random(SECRET_LENGTH);
+  checkSecret(state.provider, state.options, chosen);
+  const plaintext = chosen ?? createSecret(state.provider, ctx.random);
   const rotated = {
     sealed_secret: await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext)),
     secret_hint: Integration.secretHint(plaintext),

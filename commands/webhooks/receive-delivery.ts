@@ -1,9 +1,15 @@
 import { Refusal } from '../../domain/refusal.ts';
+import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import { MAX_BODY_BYTES, partsField } from '../../domain/webhooks/delivery-body.ts';
+import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
-import { eventName, type Media, mediaOf, presetOf } from '../../domain/webhooks/provider.ts';
-import { refusalOf, rejectionCauseOf, rejectionOf } from './delivery-rejection.ts';
+import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
+import { handshakeReply } from '../../domain/webhooks/handshake.ts';
+import type { Integration } from '../../domain/webhooks/integration.ts';
+import { identityOf, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
+import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
+import { identityFault, type RejectionCause, refusalOf, rejectionOf } from './delivery-rejection.ts';
 import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
 
@@ -19,31 +25,68 @@ export type DeliveryOutcome = {
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
 /**
- * Receives a delivery from a provider: verifies its signature, counts it against the quota of the plan, applies the
- * guardrails and records it exactly once. Only deliveries with a valid signature count against the quota. A redelivery
- * does not count if this process still remembers the first delivery. If it does not, the redelivery counts like a new
- * delivery.
+ * Receives a request from a provider: verifies its signature, answers a handshake, or else counts the delivery against
+ * the quota of the plan, applies the guardrails and records it exactly once. Only deliveries with a valid signature
+ * count against the quota. A redelivery does not count if this process still remembers the first delivery. If it does
+ * not, the redelivery counts like a new delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
-export const receive = async (ports: WebhookPorts, request: WebhookRequest, reportRateLimit: ReportRateLimit): Promise<DeliveryOutcome> => {
+export const receive = async (
+  ports: WebhookPorts,
+  request: WebhookRequest,
+  reportRateLimit: ReportRateLimit,
+): Promise<DeliveryOutcome | HandshakeReply> => {
   const { eligibility, verification, recording } = ports;
   const integration = await eligibility.integration(request.integration_id);
-  const { scheme, headers } = presetOf(integration?.provider);
+  const preset = presetOf(integration);
   const receivedAt = ports.now();
   const keys = integration && (await verification.signingKeys(integration, receivedAt));
-  const verifying = verification.verify(scheme, request, keys);
+  const verifying = verification.verify(preset.scheme, request, keys);
   const { matched, reason } = verifying instanceof Promise ? await verifying : verifying;
-  if (!integration) throw unknownAddress();
-  const cause = reason ?? rejectionCauseOf(request, headers);
-  if (cause) {
-    recording.recordRejection(integration, rejectionOf({ request, integration, headers }, cause, request.body.length), receivedAt);
-    throw refusalOf(cause);
+  if (!integration || !keys) throw unknownAddress();
+  const signed: SignedDelivery = { request, integration, preset, receivedAt, matched };
+  if (reason) throw reject(ports, signed, reason);
+  const media = mediaOf(request.header('content-type') ?? '');
+  if (!media) throw reject(ports, signed, 'unsupported_media_type');
+  const question = { media, forms: preset.forms, pointers: preset.pointers };
+  const body = preset.needsBody ? await verification.inspectBody(question, request.body) : undefined;
+  if (!isTimely(preset, request, receivedAt, body)) throw reject(ports, signed, 'timestamp_out_of_range');
+  const handshake = body && handshakeReply(integration.provider, body, usedKey(keys, matched));
+  if (handshake) {
+    recording.answerHandshake(integration);
+    return handshake;
   }
-  const id = recording.deliveryId(integration, request.header(headers.delivery)!);
-  const verified: VerifiedRequest = { request, integration, headers, id, receivedAt, matchedSecret: matched };
+  const identity = identityOf(preset, request, body);
+  const fault = identityFault(identity);
+  if (fault) throw reject(ports, signed, fault, body);
+  const id = recording.deliveryId(integration, identity.delivery!);
+  const verified: VerifiedRequest = { request, integration, identity, id, receivedAt, matchedSecret: matched };
   if (!recording.isKnown(integration, id)) await enforceQuota(ports, verified, reportRateLimit);
-  return recordOnce(ports, await evaluateDelivery(ports, verified));
+  const inspecting = body ?? verification.inspectBody(question, request.body);
+  const inspected = inspecting instanceof Promise ? await inspecting : inspecting;
+  return recordOnce(ports, await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected));
 };
+
+/** A request to an existing integration. `matched` is null until its signature has been verified. */
+type SignedDelivery = {
+  readonly request: WebhookRequest;
+  readonly integration: Integration;
+  readonly preset: ProviderPreset;
+  readonly receivedAt: string;
+  readonly matched: MatchedSecret | null;
+};
+
+/** Records that a request is rejected. @returns the refusal that its sender gets */
+const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCause, body?: InspectedBody): Refusal => {
+  const { request, integration, preset, receivedAt } = signed;
+  const identity = identityOf(preset, request, body);
+  ports.recording.recordRejection(integration, rejectionOf({ request, integration, identity }, cause, request.body.length), receivedAt);
+  return refusalOf(cause);
+};
+
+/** The key that has verified a signature. */
+const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | null): Uint8Array =>
+  matched === 'previous' && previous ? previous : current;
 
 /**
  * Called before a large body of `size` bytes is read: checks the size and that the integration exists, and returns the
@@ -54,10 +97,10 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   const integration = await ports.eligibility.integration(request.integration_id);
   if (size > MAX_BODY_BYTES) {
     if (integration) {
-      const { headers } = presetOf(integration.provider);
+      const identity = identityOf(presetOf(integration), request);
       // Limit the recorded size, because Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
-      const rejection = rejectionOf({ request, integration, headers }, 'too_large', announced);
+      const rejection = rejectionOf({ request, integration, identity }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());
     }
     throw refusalOf('too_large');
@@ -89,21 +132,19 @@ const recordOnce = async ({ recording }: WebhookPorts, delivery: NewDelivery): P
   return { id, outcome: 'duplicate', token };
 };
 
-const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest): Promise<NewDelivery> => {
-  const { request, integration, headers, id, receivedAt, matchedSecret } = verified;
+const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
+  const { request, integration, identity, id, receivedAt, matchedSecret } = verified;
   const { header, body, ip } = request;
-  const content_type = header('content-type')!;
-  const event = eventName(header(headers.event));
-  const inspecting = ports.verification.inspectBody(mediaOf(content_type) as Media, body);
-  const { sha256, json } = inspecting instanceof Promise ? await inspecting : inspecting;
+  const event = eventName(identity.event);
+  const { sha256, json } = inspected;
   const isAgentActive = await ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
   const facts: DeliveryFacts = {
     integration_id: integration.id,
     agent_id: integration.agent_id,
     provider: integration.provider,
-    provider_delivery_id: header(headers.delivery)!,
+    provider_delivery_id: identity.delivery!,
     event,
-    content_type,
+    content_type: header('content-type')!,
     sha256,
     size_bytes: body.length,
     ...partsField(body.length),

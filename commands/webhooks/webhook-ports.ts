@@ -1,7 +1,8 @@
+import type { BodyQuestion, InspectedBody } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import type { InspectedBody, Media } from '../../domain/webhooks/provider.ts';
+
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
 
@@ -68,8 +69,8 @@ export type VerificationPort = {
   readonly signingKeys: (integration: Integration, at: string) => SigningKeys | Promise<SigningKeys>;
   /** Verifies the signature of a request. `keys` is null for an unknown integration. @throws Refusal unavailable */
   readonly verify: (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null) => Verification | Promise<Verification>;
-  /** Computes the digest of a body and checks whether it is JSON. @throws Refusal unavailable */
-  readonly inspectBody: (media: Media, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
+  /** Computes the digest of a body, checks whether it is JSON, and reads fields. @throws Refusal unavailable */
+  readonly inspectBody: (question: BodyQuestion, body: ReceivedBody) => InspectedBody | Promise<InspectedBody>;
   /** Provides memory for a large body of at most `maxBytes`. The caller must release it. */
   readonly bodyMemory: (owner: BodyOwner, maxBytes: number) => BodyMemory;
 };
@@ -97,6 +98,8 @@ export type RecordingPort = {
    * result.
    */
   readonly compareRedelivery: (delivery: NewDelivery) => void;
+  /** Called when a provider's handshake gets its response. No event is recorded. */
+  readonly answerHandshake: (integration: Integration) => void;
   /** Records a rejection in the background. Returns at once: the response does not wait for it. */
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };

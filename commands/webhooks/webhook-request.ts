@@ -1,6 +1,6 @@
 import { storedUserAgent } from '../../domain/user-agent.ts';
+import type { DeliveryIdentity } from '../../domain/webhooks/delivery-identity.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-import type { ProviderHeaders } from '../../domain/webhooks/provider.ts';
 import type { MatchedSecret, SignedRequest } from '../../domain/webhooks/signature.ts';
 
 /** An HTTP request of a provider. The body contains the bytes as they were received. */
@@ -9,14 +9,11 @@ export type WebhookRequest = SignedRequest & { readonly integration_id: string; 
 /** A request whose body has not been read yet. */
 export type WebhookRequestHead = Omit<WebhookRequest, 'body'>;
 
-/**
- * A request to an existing integration. `headers` are the names of the headers in which its provider sends the delivery
- * id and the event name.
- */
+/** A request to an existing integration. */
 export type AddressedRequest = {
   readonly request: WebhookRequestHead;
   readonly integration: Integration;
-  readonly headers: ProviderHeaders;
+  readonly identity: DeliveryIdentity;
 };
 
 /** A request whose signature, content type and delivery id are valid. */

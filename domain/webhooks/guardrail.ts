@@ -1,4 +1,4 @@
-import type { JsonVerdict } from '../json-scanner.ts';
+import type { BodyVerdict } from './body-inspection.ts';
 import type { Integration } from './integration.ts';
 
 export type BlockReason = 'paused' | 'agent_inactive' | 'event_filter' | 'not_json' | 'too_deep' | 'replay';
@@ -14,7 +14,7 @@ export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;
   readonly event: string | null;
-  readonly json: JsonVerdict;
+  readonly json: BodyVerdict;
 };
 
 /** `reason` says why the delivery is blocked; null if it is accepted. `guardrails` lists the result of each check. */
@@ -23,13 +23,19 @@ export type GuardrailResult = { readonly reason: BlockReason | null; readonly gu
 const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
 const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
 
-const JSON_VERDICTS: Readonly<Record<JsonVerdict, readonly GuardrailVerdict[]>> = {
+const JSON_VERDICTS: Readonly<Record<BodyVerdict, readonly GuardrailVerdict[]>> = {
   json: [pass('json'), pass('depth')],
   not_json: [block('json', 'the body claims to be JSON and is not')],
   too_deep: [block('depth', 'nests deeper than 64 levels')],
+  form: [],
 };
 
-const JSON_BLOCK_REASONS: Readonly<Record<JsonVerdict, BlockReason | null>> = { json: null, not_json: 'not_json', too_deep: 'too_deep' };
+const JSON_BLOCK_REASONS: Readonly<Record<BodyVerdict, BlockReason | null>> = {
+  json: null,
+  form: null,
+  not_json: 'not_json',
+  too_deep: 'too_deep',
+};
 
 /**
  * Applies the built-in guardrails to a delivery. A blocked delivery is recorded, and its provider gets a success

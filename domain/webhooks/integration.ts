@@ -1,31 +1,13 @@
 import { changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { invalid, Refusal } from '../refusal.ts';
-import { type SignedProvider, signatureSchemes } from './signature.ts';
+import { checkOptions, type IntegrationOptions } from './custom-scheme.ts';
+import type { Provider } from './provider.ts';
+import { presetOf } from './provider-preset.ts';
+import { checkSecret } from './provider-secret.ts';
 
 export const category = 'integration';
 export const platform = true;
-
-export const PROVIDERS = [
-  'github',
-  'gitlab',
-  'gitlab_token',
-  'bitbucket',
-  'jira',
-  'slack',
-  'zoom',
-  'stripe',
-  'linear',
-  'shopify',
-  'twilio',
-  'discord',
-  'pagerduty',
-  'sentry',
-  'intercom',
-  'standard_webhooks',
-  'custom_hmac',
-] as const;
-export type Provider = (typeof PROVIDERS)[number];
 
 /**
  * How body replays are treated, that is, deliveries with a new delivery id and a known body. `mark`: read models mark
@@ -40,7 +22,7 @@ export type IntegrationSettings = {
   /** The names of the provider events that are accepted. If it is empty, deliveries of all events are accepted. */
   event_filter: readonly string[];
   replay_guard: ReplayGuard;
-  options: Readonly<Record<string, unknown>>;
+  options: IntegrationOptions;
 };
 
 export type IntegrationConnection = IntegrationSettings & {
@@ -108,33 +90,26 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
   }
 };
 
-/** Whether the platform can verify the signatures of this provider. */
-const hasSignatureScheme = (provider: Provider): provider is SignedProvider => provider in signatureSchemes;
-
-const MIN_SECRET_BYTES = 24;
+/** What determines how the deliveries of an integration are verified and read. */
+export type IntegrationSource = Pick<IntegrationConnection, 'provider' | 'delivery_id_source' | 'options'>;
 
 /**
- * Checks that a secret which the user chose is long enough. Undefined is valid: the platform then creates a secret.
+ * Checks the arguments of a new integration: the options and the secret must be ones of the provider. Only custom_hmac
+ * can have its delivery id in different places.
  * @throws Refusal invalid
  */
-export const checkSecret = (secret: string | undefined): void => {
-  if (secret !== undefined && new TextEncoder().encode(secret).length < MIN_SECRET_BYTES)
-    throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
+export const checkConnection = ({ provider, delivery_id_source, options }: IntegrationSource, secret: string | undefined): void => {
+  if (delivery_id_source !== null && provider !== 'custom_hmac')
+    throw invalid('/delivery_id_source', `must be null or absent: the platform knows where ${provider} puts the delivery id`);
+  checkOptions(provider, options);
+  checkSecret(provider, options, secret);
 };
 
 /**
- * Checks the arguments of a new integration. The platform must be able to verify the provider's signatures. No other
- * source of the delivery id may be set, and the secret must be long enough.
- * @throws Refusal invalid
+ * How body replays are treated if the user does not say it. A signed delivery id cannot be replaced, so only those of
+ * other providers need to be marked.
  */
-export const checkConnection = (provider: Provider, delivery_id_source: string | null, secret: string | undefined): void => {
-  if (!hasSignatureScheme(provider)) {
-    throw invalid('/provider', `deliveries of ${provider} cannot be verified yet: choose github`, 'unsupported_provider');
-  }
-  if (delivery_id_source !== null)
-    throw invalid('/delivery_id_source', 'must be null or absent: the delivery id of github is in the header X-GitHub-Delivery');
-  checkSecret(secret);
-};
+export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
 /** The URL path to which the provider sends its deliveries, below the public URL of the platform. */
 export const inboundPath = (id: string): string => `/hooks/inbound/${id}`;
@@ -160,12 +135,13 @@ export const connect =
 
 /**
  * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
- * @throws Refusal not_found
+ * @throws Refusal not_found, or invalid if the provider does not have these options
  */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
   (integration: Integration): IntegrationEvent[] => {
     assertConnected(integration, tenant_id);
+    if (changes.options) checkOptions(integration.provider, changes.options);
     const fields = changes.is_paused === false ? { ...changes, paused_reason: null } : changes;
     const data = changedFields(integration, fields);
     return Object.keys(data).length > 0 ? [{ type: 'IntegrationUpdated', data }] : [];

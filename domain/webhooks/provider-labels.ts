@@ -1,4 +1,4 @@
-import type { Provider } from './integration.ts';
+import type { Provider } from './provider.ts';
 
 /** The names of the providers for people. */
 export const PROVIDER_LABELS: Readonly<Record<Provider, string>> = {

@@ -1,57 +1,62 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { chunksOf, type ReceivedBody } from './delivery-body.ts';
+import { createHmac, createPublicKey, hash, timingSafeEqual, verify } from 'node:crypto';
+import type { ReceivedBody } from './delivery-body.ts';
 
 /**
  * A request as received. `header` returns a header by its lower-case name; the values of a repeated header are joined
- * with `, `.
+ * with `, `. `url` returns the public URL to which the request was sent, with its query.
  */
-export type SignedRequest = { readonly header: (name: string) => string | undefined; readonly body: ReceivedBody };
+export type SignedRequest = {
+  readonly header: (name: string) => string | undefined;
+  readonly url: () => string;
+  readonly body: ReceivedBody;
+};
 
-/** The secrets of one integration, as bytes. `previous` is null if no previous secret is valid. */
+/**
+ * The keys of one integration, as bytes: secrets for HMAC, tokens, or public keys. `previous` is null if no previous key
+ * is valid.
+ */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
-export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch';
+export type SignatureFault = 'signature_missing' | 'signature_malformed' | 'signature_mismatch' | 'timestamp_out_of_range';
 export type MatchedSecret = 'current' | 'previous';
 
 export type Verification =
   | { readonly ok: true; readonly matched: MatchedSecret; readonly reason: null }
   | { readonly ok: false; readonly matched: null; readonly reason: SignatureFault };
 
-/**
- * How a provider signs its deliveries with HMAC. `shape` is the pattern of the signature header. Its first group
- * matches the encoded digest.
- */
+/** `token`: the header contains the secret itself. */
+export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'token';
+
+/** Where a request states when it was signed. The first group of `shape` matches the Unix time, in seconds. */
+export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
+
+/** How a provider signs its deliveries. */
 export type SignatureScheme = {
-  readonly header: string;
+  /** The lower-case names of the headers that can contain the signature. The first one in the request is used. */
+  readonly headers: readonly string[];
+  /** What separates several signatures in the header. Signatures that do not have the shape are then ignored. */
+  readonly separator?: string;
+  /** The pattern of one signature. Its first group matches the encoded signature. */
   readonly shape: RegExp;
-  readonly encoding: 'hex' | 'base64';
-  readonly algorithm: 'sha256' | 'sha1';
+  readonly encoding: 'hex' | 'base64' | 'utf8';
+  readonly algorithm: SignatureAlgorithm;
+  /** Converts the text of a secret to its key. */
   readonly key: (secret: string) => Uint8Array;
+  readonly timestamp?: SignedTimestamp;
   /**
-   * Returns the bytes that the provider signs, in parts. If they include a header, and it is missing or malformed,
-   * returns null.
+   * Returns the bytes that the provider signs, in parts; null if they include a part that is missing or malformed.
+   * `timestamp` is the text of the signed timestamp, or empty if the scheme has none.
    */
-  readonly message: (request: SignedRequest) => readonly Uint8Array[] | null;
+  readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
+  /** Like `message`: what the provider may have signed instead. */
+  readonly alternative?: SignatureScheme['message'];
 };
 
-const utf8Key = (secret: string): Uint8Array => Buffer.from(secret);
-
-export const signatureSchemes = {
-  /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
-  github: {
-    header: 'x-hub-signature-256',
-    shape: /^sha256=([0-9a-f]{64})$/,
-    encoding: 'hex',
-    algorithm: 'sha256',
-    key: utf8Key,
-    message: ({ body }) => chunksOf(body),
-  },
-} as const satisfies Record<string, SignatureScheme>;
-
-export type SignedProvider = keyof typeof signatureSchemes;
-
 const MAX_HEADER_LENGTH = 4096;
-const DIGEST_BYTES = { sha256: 32, sha1: 20 } as const;
+const MAX_SIGNATURES = 10;
+const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
+/** The start of an Ed25519 public key in the format SPKI, before its 32 bytes. */
+const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 /**
  * Used in place of the secrets of an unknown integration, so that the check takes the same time. The result is a
  * mismatch in any case.
@@ -60,15 +65,16 @@ const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: nu
 
 /** The input of a signature check. It contains only plain values, so that it can be sent to another thread. */
 export type SignatureClaim = {
-  readonly algorithm: SignatureScheme['algorithm'];
-  readonly message: readonly Uint8Array[];
-  readonly digest: Uint8Array;
+  readonly algorithm: SignatureAlgorithm;
+  /** What may have been signed. Each message consists of parts. */
+  readonly messages: readonly (readonly Uint8Array[])[];
+  readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;
 };
 
 /**
  * Verifies the signature of a request against the current and the previous secret, in constant time. `keys` is null for
- * an unknown integration.
+ * an unknown integration. The age of the signature is checked by `isFresh`.
  */
 export const verifySignature = (scheme: SignatureScheme, request: SignedRequest, keys: SigningKeys | null): Verification => {
   const claim = signatureClaim(scheme, request, keys);
@@ -81,12 +87,19 @@ export const signatureClaim = (
   request: SignedRequest,
   keys: SigningKeys | null,
 ): SignatureClaim | SignatureFault => {
-  const header = request.header(scheme.header);
+  const header = firstHeader(request, scheme.headers);
   if (!header) return 'signature_missing';
-  const digest = parseDigest(scheme, header);
-  const message = scheme.message(request);
-  if (!digest || !message) return 'signature_malformed';
-  return { algorithm: scheme.algorithm, message, digest, keys: keys ?? placeholderKeys };
+  const signatures = parseSignatures(scheme, header);
+  const timestamp = scheme.timestamp ? timestampOf(scheme.timestamp, request) : '';
+  const message = timestamp === null ? null : scheme.message(request, timestamp);
+  if (signatures.length === 0 || !message) return 'signature_malformed';
+  const alternative = scheme.alternative?.(request, timestamp!);
+  return {
+    algorithm: scheme.algorithm,
+    messages: alternative ? [message, alternative] : [message],
+    signatures,
+    keys: keys ?? placeholderKeys,
+  };
 };
 
 /**
@@ -97,33 +110,92 @@ export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret 
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
 /**
- * Returns the secret with which the digest was made; null if neither matches. Both secrets are always tried, so that
- * the response time does not reveal which one matched.
+ * Returns the secret with which one of the signatures was made; null if none matches. Both secrets are always tried, so
+ * that the response time does not reveal which one matched.
  */
-export const matchSecret = ({ algorithm, message, digest, keys }: SignatureClaim): MatchedSecret | null => {
-  const current = isSignedWith(algorithm, message, digest, keys.current);
-  const previous = keys.previous !== null && isSignedWith(algorithm, message, digest, keys.previous);
+export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret | null => {
+  const current = isSignedWith(claim, keys.current);
+  const previous = keys.previous !== null && isSignedWith(claim, keys.previous);
   if (current) return 'current';
   return previous ? 'previous' : null;
 };
 
-const isSignedWith = (
-  algorithm: SignatureClaim['algorithm'],
-  message: readonly Uint8Array[],
-  digest: Uint8Array,
-  key: Uint8Array,
-): boolean => {
-  const hmac = createHmac(algorithm, key);
-  for (const part of message) hmac.update(part);
-  return timingSafeEqual(hmac.digest(), digest) && key.length > 0;
+/**
+ * Whether the signed timestamp of a request is within the tolerance of the time `at` (RFC 3339), before or after it. A
+ * scheme without a timestamp has no such limit.
+ */
+export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, at: string): boolean =>
+  !timestamp || isWithin(Number(timestampOf(timestamp, request)) * 1000, at, timestamp.toleranceSeconds);
+
+/** Whether a Unix time in milliseconds is at most this many seconds before or after the time `at` (RFC 3339). */
+export const isWithin = (ms: number, at: string, toleranceSeconds: number): boolean =>
+  Math.abs(Date.parse(at) - ms) <= toleranceSeconds * 1000;
+
+/** Returns the first of these headers that the request has and that is not empty. */
+export const firstHeader = ({ header }: Pick<SignedRequest, 'header'>, names: readonly string[]): string | undefined => {
+  for (const name of names) {
+    const value = header(name);
+    if (value) return value;
+  }
+  return undefined;
 };
 
-// Checks the form of the header before decoding the digest, because Buffer.from silently ignores characters that it
-// cannot decode.
-const parseDigest = ({ shape, encoding, algorithm }: SignatureScheme, header: string): Uint8Array | null => {
-  const text = header.length <= MAX_HEADER_LENGTH ? shape.exec(header)?.[1] : undefined;
-  const digest = text === undefined ? null : Buffer.from(text, encoding);
-  return digest?.length === DIGEST_BYTES[algorithm] ? digest : null;
+const timestampOf = ({ headers, shape }: SignedTimestamp, request: SignedRequest): string | null =>
+  shape.exec(firstHeader(request, headers)?.slice(0, MAX_HEADER_LENGTH) ?? '')?.[1] ?? null;
+
+const isSignedWith = ({ algorithm, messages, signatures }: Omit<SignatureClaim, 'keys'>, key: Uint8Array): boolean => {
+  if (key.length === 0) return false;
+  let isMatch = false;
+  for (const message of messages) {
+    const isSignature = signatureCheck(algorithm, message, key);
+    for (const signature of signatures) if (isSignature(signature)) isMatch = true;
+  }
+  return isMatch;
+};
+
+/** Returns a function that checks whether a signature is one of the message. */
+const signatureCheck = (
+  algorithm: SignatureAlgorithm,
+  message: readonly Uint8Array[],
+  key: Uint8Array,
+): ((signature: Uint8Array) => boolean) => {
+  if (algorithm === 'ed25519') {
+    const publicKey = createPublicKey({ key: Buffer.concat([ED25519_PREFIX, key]), format: 'der', type: 'spki' });
+    const bytes = Buffer.concat(message);
+    return (signature) => verify(null, bytes, publicKey, signature);
+  }
+  if (algorithm === 'token') return (token) => timingSafeEqual(digestOf(token), digestOf(key));
+  const expected = hmacOf(algorithm, message, key);
+  return (signature) => timingSafeEqual(signature, expected);
+};
+
+/** The digests of two tokens have the same length, so they can be compared in constant time. */
+const digestOf = (token: Uint8Array): Uint8Array => hash('sha256', token, 'buffer');
+
+const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8Array[], key: Uint8Array): Uint8Array => {
+  const hmac = createHmac(algorithm, key);
+  for (const part of message) hmac.update(part);
+  return hmac.digest();
+};
+
+/** Returns the signatures in a header; none if one of them cannot be decoded, or there are too many. */
+const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
+  if (header.length > MAX_HEADER_LENGTH) return [];
+  const { separator, shape } = scheme;
+  const items = separator === undefined ? [header] : header.split(separator).map((item) => item.trim());
+  const texts = items.map((item) => shape.exec(item)?.[1]).filter((text) => text !== undefined);
+  if (texts.length > MAX_SIGNATURES) return [];
+  const signatures = texts.map((text) => decodeSignature(scheme, text));
+  return signatures.every((signature) => signature !== null) ? signatures : [];
+};
+
+// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters. Encoding
+// the bytes again shows whether base64 had such bits.
+const decodeSignature = ({ encoding, algorithm }: SignatureScheme, text: string): Uint8Array | null => {
+  const signature = Buffer.from(text, encoding);
+  if (algorithm === 'token') return signature;
+  const isExact = signature.length === SIGNATURE_BYTES[algorithm] && (encoding !== 'base64' || signature.toString('base64') === text);
+  return isExact ? signature : null;
 };
 
 export const rejectedVerification = (reason: SignatureFault): Verification => ({ ok: false, matched: null, reason });

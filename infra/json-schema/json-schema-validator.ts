@@ -67,7 +67,12 @@ const dialectOf = ({ $schema }: JsonObject): Dialect | null => {
 const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
   const regExp = (pattern: string) => {
     const { size, test } = safePattern(pattern);
-    return { test: (text: string) => (spend(budget, size * (text.length + 1)), test(text)) };
+    return {
+      test: (text: string): boolean => {
+        spend(budget, size * (text.length + 1));
+        return test(text);
+      },
+    };
   };
   const spendOn = { ref: (cost: number, value: unknown) => spend(budget, cost * (1 + itemsIn(value))) };
   const ajv = new dialect({

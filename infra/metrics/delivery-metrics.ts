@@ -1,4 +1,4 @@
-import { PROVIDERS } from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import type { SettledMessage } from '../reactors/record-acknowledgements.ts';
 import type { CountWebhook, WebhookOutcome } from '../webhooks/count-deliveries.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
@@ -12,7 +12,7 @@ const GIVEN_UP = ['max_deliveries', 'terminated'] as const;
 export const countWebhooks = ({ registry }: Pick<ProcessMetrics, 'registry'>): CountWebhook => {
   const seriesOf = createCounter<'outcome' | 'reason' | 'provider'>(registry, {
     name: 'annals_deliveries_total',
-    help: 'Webhook calls by outcome: accepted, blocked, duplicate, rejected, or unavailable (the sender has to repeat it)',
+    help: 'Webhook calls by outcome: accepted, blocked, duplicate, rejected, handshake, or unavailable (the sender has to repeat it)',
   });
   // Three nested maps, because building one text as a key for every call would take longer.
   const byOutcome = new Map<string, Map<string, Map<string, Counter>>>();

@@ -154,7 +154,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   let document: unknown;
 
   const plainRoutes = (app: Hono, runtime: Runtime): void => {
-    mountInboundWebhook(app, { ports, address });
+    mountInboundWebhook(app, { ports, address, publicUrl });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
     mountSystemRoutes(app, {

@@ -1,7 +1,7 @@
 import type { NewDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 
 /** What a webhook call led to. `unavailable` means that it could not be recorded, so the sender has to repeat it. */
-export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'unavailable';
+export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'handshake' | 'unavailable';
 
 /** Is called once for every webhook call. `reason` and `provider` are empty if there is none, or if it is not known. */
 export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
@@ -46,6 +46,10 @@ export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWe
     recording: {
       ...recording,
       record,
+      answerHandshake: (integration) => {
+        count('handshake', '', integration.provider);
+        recording.answerHandshake(integration);
+      },
       recordRejection: (integration, rejection, at) => {
         count('rejected', rejection.reason, integration.provider);
         recording.recordRejection(integration, rejection, at);

@@ -1,6 +1,6 @@
 import type { Secret } from '../../domain/secret.ts';
 import { acceptsPreviousSecret, category, type Integration } from '../../domain/webhooks/integration.ts';
-import { presetOf } from '../../domain/webhooks/provider.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { SigningKeys } from '../../domain/webhooks/signature.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -22,9 +22,9 @@ export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });
 
   const decrypt = async (integration: Integration): Promise<CachedKeys> => {
-    const { id, tenant_id: tenant, provider, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;
+    const { id, tenant_id: tenant, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;
     const location = { tenant, category, id, field: 'secret' };
-    const key = (secret: Secret) => presetOf(provider).scheme.key(secret.reveal());
+    const key = (secret: Secret) => presetOf(integration).scheme.key(secret.reveal());
     const [current, previous] = await Promise.all([
       vault.open(location, sealed),
       sealedPrevious === null ? null : vault.open(location, sealedPrevious),

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
+import { type BodyQuestion, type InspectedBody, inspectBody } from '../../domain/webhooks/body-inspection.ts';
 import { type ChunkedBody, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
-import { type InspectedBody, inspectBody, type Media } from '../../domain/webhooks/provider.ts';
+
 import { matchSecret, type SignatureClaim } from '../../domain/webhooks/signature.ts';
 
 let contiguous: Uint8Array | undefined;
@@ -19,7 +20,8 @@ const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
 /** The functions that this thread runs. Their running time grows with the size of the body. */
 const tasks = {
   matchSecret,
-  inspectBody: ({ media, body }: { media: Media; body: ChunkedBody }): InspectedBody => inspectBody(media, joinChunks(body)),
+  inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>
+    inspectBody(question, joinChunks(body)),
 };
 
 export type Tasks = typeof tasks;

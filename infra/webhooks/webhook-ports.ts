@@ -10,7 +10,7 @@ import type {
   WebhookPorts,
 } from '../../commands/webhooks/webhook-ports.ts';
 import { PLATFORM } from '../../domain/event.ts';
-import { inspectBody } from '../../domain/webhooks/provider.ts';
+import { inspectBody } from '../../domain/webhooks/body-inspection.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
@@ -89,7 +89,7 @@ const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable 
       if (typeof claim === 'string') return rejectedVerification(claim);
       return run('matchSecret', claim).then((matched) => verificationOf(keys, matched));
     },
-    inspectBody: (media, body) => (body instanceof Uint8Array ? inspectBody(media, body) : run('inspectBody', { media, body })),
+    inspectBody: (question, body) => (body instanceof Uint8Array ? inspectBody(question, body) : run('inspectBody', { question, body })),
     bodyMemory: createBodyMemory(),
     close,
   };
@@ -111,6 +111,7 @@ const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<
       return recorded;
     },
     compareRedelivery: redeliveries.compareLater,
+    answerHandshake: () => {},
     recordRejection: rejections.record,
     isFailing,
     close: async () => {

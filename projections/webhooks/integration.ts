@@ -4,6 +4,7 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
@@ -14,7 +15,7 @@ export const WebhookIntegrationRead = z
   .object({
     id: idOf('webhook integration'),
     tenant_id: idOf('tenant'),
-    provider: z.enum(Integration.PROVIDERS).meta({ description: 'The service that sends the deliveries' }),
+    provider: z.enum(PROVIDERS).meta({ description: 'The service that sends the deliveries' }),
     agent_id: idOf('agent', 'The agent that gets the deliveries'),
     label: z.string().meta({ description: 'What people see in lists', examples: ['My repository'] }),
     delivery_id_source: z

@@ -7,7 +7,7 @@ import { NO_DIGEST } from '../../domain/digest.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { buildKey, publicIdOf } from '../../domain/identity/api-key-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { presetOf } from '../../domain/webhooks/provider.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
 import { verifySignature } from '../../domain/webhooks/signature.ts';
 import { verifiedKeyCache } from '../../infra/http/verified-key-cache.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -139,7 +139,7 @@ test('the time to check an API key reveals neither its secret nor which public i
   ]);
 });
 
-const { scheme } = presetOf('github');
+const { scheme } = presetOf(null);
 const body = Buffer.from('{"zen":"Keep it simple"}');
 const SECRET = 'a secret of more than 24 bytes';
 const keys = { current: scheme.key(SECRET), previous: null };
@@ -150,6 +150,7 @@ const flipped = (text: string, at: number): string =>
 const forged = () => `sha256=${randomBytes(32).toString('hex')}`;
 const posted = (value: string) => ({
   header: () => value,
+  url: () => '',
   body,
 });
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PROVIDERS } from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;

@@ -40,7 +40,6 @@ test('repeating the creation with the same Idempotency-Key creates no second int
 test('a request to connect an integration with an invalid field gets 422, and the response names the field', async () => {
   const given = await createWebhookPlatform();
   const wrong: [string, Record<string, unknown>][] = [
-    ['/provider', { provider: 'gitlab' }],
     ['/provider', { provider: 'unknown' }],
     ['/agent_id', { agent_id: `c${'0'.repeat(24)}` }],
     ['/agent_id', { agent_id: 'x' }],

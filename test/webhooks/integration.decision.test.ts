@@ -3,9 +3,10 @@ import * as assert from 'uvu/assert';
 import { fold } from '../../domain/aggregate.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import { isDeliveryId } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails } from '../../domain/webhooks/guardrail.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
-import { isDeliveryId, jsonOf, mediaOf } from '../../domain/webhooks/provider.ts';
 import { checkBodyReplay, REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 
 const connection: Integration.IntegrationConnection = {
@@ -93,7 +94,7 @@ test('only the supported content types, well-formed forms and delivery ids of 1 
     ),
     ['json', 'json', 'form', null, null, null],
   );
-  const form = (text: string) => jsonOf('form', Buffer.from(text));
+  const form = (text: string) => jsonOf({ media: 'form', forms: 'payload' }, Buffer.from(text));
   assert.equal(['payload={}', 'a=1&payload=%7B%22a%22%3A1%7D', 'payload=%7', 'xpayload={}', 'payload=', '', 'payload=%zz'].map(form), [
     'json',
     'json',

@@ -1,0 +1,48 @@
+import type { InspectedBody } from './body-inspection.ts';
+import { firstHeader, type SignedRequest } from './signature.ts';
+
+/**
+ * Where the delivery id or the name of the event is: in the first of these headers that the request has, or else in the
+ * first of these fields of the body that exists. `orDigest`: otherwise the id is the SHA-256 of the body.
+ */
+export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
+
+/** The texts that a request gives as its delivery id and event name. They may be missing or malformed. */
+export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };
+
+const MAX_NAME_BYTES = 255;
+/** The HTTP server joins the values of a repeated header with this separator. */
+const VALUE_SEPARATOR = ', ';
+/** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** Returns the value that a source gives. Without the inspected body, only headers are read. */
+export const valueFrom = (
+  { headers, pointers, orDigest }: ValueSource,
+  request: Pick<SignedRequest, 'header'>,
+  body?: InspectedBody,
+): string | undefined => {
+  const value = headers.length === 1 ? request.header(headers[0]!) : firstHeader(request, headers);
+  if (value !== undefined || !body) return value;
+  const pointer = pointers.find((each) => body.fields[each]);
+  if (pointer !== undefined) return body.fields[pointer];
+  return orDigest && body.sha256;
+};
+
+/** Whether a provider's delivery id is valid: one value of 1 to 255 bytes without control characters. */
+export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
+
+/** Returns the event name to store; null if it is absent, or is not one value like a delivery id. */
+export const eventName = (name: string | undefined): string | null => (name && isPlain(name) ? name : null);
+
+const hasMoreBytes = (text: string, max: number): boolean =>
+  text.length > max || (text.length * MAX_BYTES_PER_UNIT > max && new TextEncoder().encode(text).length > max);
+
+const isPlain = (text: string): boolean => {
+  if (hasMoreBytes(text, MAX_NAME_BYTES) || text.includes(VALUE_SEPARATOR)) return false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
+  }
+  return text.isWellFormed();
+};

@@ -1,0 +1,53 @@
+import { createHmac } from 'node:crypto';
+import type { InspectedBody } from './body-inspection.ts';
+import type { Provider } from './provider.ts';
+
+/** The response with which a provider checks that somebody listens at a URL. `body` is sent as JSON; null: no body. */
+export type HandshakeReply = { readonly status: 200 | 204; readonly body: Readonly<Record<string, string | number>> | null };
+
+type Fields = InspectedBody['fields'];
+type Handshake = { readonly pointers: readonly string[]; readonly reply: (fields: Fields, key: Uint8Array) => HandshakeReply | null };
+
+const MAX_CHALLENGE_LENGTH = 4_096;
+
+const ok = (body: HandshakeReply['body']): HandshakeReply => ({ status: 200, body });
+const isChallenge = (text: string | undefined): text is string => text !== undefined && text.length <= MAX_CHALLENGE_LENGTH;
+
+const HANDSHAKES: Partial<Record<Provider, Handshake>> = {
+  // https://docs.slack.dev/reference/events/url_verification
+  slack: {
+    pointers: ['/type', '/challenge'],
+    reply: (fields) => {
+      const challenge = fields['/challenge'];
+      return fields['/type'] === 'url_verification' && isChallenge(challenge) ? ok({ challenge }) : null;
+    },
+  },
+  // https://developers.zoom.us/docs/api/webhooks/#validate-your-webhook-endpoint
+  zoom: {
+    pointers: ['/event', '/payload/plainToken'],
+    reply: (fields, key) => {
+      const plainToken = fields['/payload/plainToken'];
+      if (fields['/event'] !== 'endpoint.url_validation' || !isChallenge(plainToken)) return null;
+      return ok({ plainToken, encryptedToken: createHmac('sha256', key).update(plainToken).digest('hex') });
+    },
+  },
+  // https://discord.com/developers/docs/interactions/overview: an interaction has the type 1 and an id, a webhook event
+  // the type 0.
+  discord: {
+    pointers: ['/type', '/id'],
+    reply: (fields) => {
+      if (fields['/type'] === '1' && fields['/id'] !== undefined) return ok({ type: 1 });
+      return fields['/type'] === '0' ? { status: 204, body: null } : null;
+    },
+  },
+};
+
+/** The fields of the body that the handshake of a provider needs. */
+export const handshakePointers = (provider: Provider): readonly string[] => HANDSHAKES[provider]?.pointers ?? [];
+
+/**
+ * Returns the response to a provider's handshake; null if the request is none. `key` is the key that has verified the
+ * signature of the request.
+ */
+export const handshakeReply = (provider: Provider, { fields }: InspectedBody, key: Uint8Array): HandshakeReply | null =>
+  HANDSHAKES[provider]?.reply(fields, key) ?? null;

@@ -1,0 +1,135 @@
+import type { FormUse, InspectedBody } from './body-inspection.ts';
+import { type IntegrationOptions, schemeOf } from './custom-scheme.ts';
+import type { DeliveryIdentity, ValueSource } from './delivery-identity.ts';
+import { valueFrom } from './delivery-identity.ts';
+import { handshakePointers } from './handshake.ts';
+import type { Provider } from './provider.ts';
+import { isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
+import { signatureSchemes } from './signature-schemes.ts';
+
+/** A Unix time in the body, in milliseconds. */
+type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number };
+
+type ProviderConventions = {
+  readonly delivery: ValueSource;
+  readonly event: ValueSource;
+  /** Absent: forms need the field `payload`. */
+  readonly forms?: 'fields';
+  readonly bodyTimestamp?: BodyTimestamp;
+  /** Whether the header with the delivery id is signed. An id in the body always is. */
+  readonly isIdSigned?: true;
+};
+
+const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
+const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
+/** The id is in the body. If it is missing there, the digest of the body is the id. */
+const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });
+
+/** Where each provider puts the delivery id and the name of the event. */
+const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderConventions>> = {
+  github: { delivery: header('x-github-delivery'), event: header('x-github-event') },
+  gitlab: { delivery: header('webhook-id'), event: header('x-gitlab-event'), isIdSigned: true },
+  gitlab_token: { delivery: header('idempotency-key', 'x-gitlab-event-uuid'), event: header('x-gitlab-event') },
+  bitbucket: { delivery: header('x-request-uuid'), event: header('x-event-key') },
+  jira: { delivery: header('x-atlassian-webhook-identifier'), event: field('/webhookEvent') },
+  slack: { delivery: idField('/event_id', '/trigger_id'), event: field('/event/type', '/type', '/command'), forms: 'fields' },
+  zoom: { delivery: idField(), event: field('/event') },
+  stripe: { delivery: idField('/id'), event: field('/type') },
+  linear: {
+    delivery: header('linear-delivery'),
+    event: { headers: ['linear-event'], pointers: ['/type'] },
+    bodyTimestamp: { pointer: '/webhookTimestamp', toleranceSeconds: 60 },
+  },
+  shopify: { delivery: header('x-shopify-event-id', 'x-shopify-webhook-id'), event: header('x-shopify-topic') },
+  twilio: {
+    delivery: { headers: ['i-twilio-idempotency-token'], pointers: [], orDigest: true },
+    event: field('/EventType', '/MessageStatus', '/CallStatus'),
+    forms: 'fields',
+  },
+  discord: { delivery: idField('/id'), event: field('/event/type', '/type') },
+  pagerduty: { delivery: header('x-webhook-id'), event: field('/event/event_type') },
+  sentry: { delivery: header('request-id'), event: header('sentry-hook-resource') },
+  intercom: { delivery: idField('/id'), event: field('/topic') },
+  standard_webhooks: { delivery: header('webhook-id', 'svix-id'), event: field('/type'), isIdSigned: true },
+};
+
+/** How the deliveries of an integration are verified and read. */
+export type ProviderPreset = Omit<ProviderConventions, 'forms' | 'isIdSigned'> & {
+  readonly scheme: SignatureScheme;
+  readonly forms: FormUse;
+  readonly isIdSigned: boolean;
+  /** The fields of the body that are needed to read a delivery. */
+  readonly pointers: readonly string[];
+  /** Whether the body must be read to find the delivery id or the age of the delivery, or to answer a handshake. */
+  readonly needsBody: boolean;
+};
+
+/** What determines the preset of an integration. */
+export type PresetOwner = {
+  readonly provider: Provider;
+  readonly delivery_id_source: string | null;
+  readonly options: IntegrationOptions;
+};
+
+const sourceOf = (source: string): ValueSource => (source.startsWith('/') ? idField(source) : header(source.toLowerCase()));
+
+const customConventions = ({ delivery_id_source: source, options }: PresetOwner): ProviderConventions => ({
+  delivery: source === null ? idField() : sourceOf(source),
+  event: options.event_source === undefined ? field() : { ...sourceOf(options.event_source), orDigest: undefined },
+  forms: 'fields',
+});
+
+const conventionsOf = (owner: PresetOwner): ProviderConventions =>
+  owner.provider === 'custom_hmac' ? customConventions(owner) : CONVENTIONS[owner.provider];
+
+const buildPreset = (owner: PresetOwner): ProviderPreset => {
+  const { delivery, event, forms = 'payload', bodyTimestamp, isIdSigned = false } = conventionsOf(owner);
+  const handshake = handshakePointers(owner.provider);
+  const needsBody = delivery.orDigest === true || bodyTimestamp !== undefined || handshake.length > 0;
+  const pointers = [...delivery.pointers, ...event.pointers, ...handshake, ...(bodyTimestamp ? [bodyTimestamp.pointer] : [])];
+  return {
+    delivery,
+    event,
+    ...(bodyTimestamp && { bodyTimestamp }),
+    scheme: schemeOf(owner.provider, owner.options),
+    forms,
+    isIdSigned: isIdSigned || delivery.headers.length === 0,
+    pointers: [...new Set(pointers)],
+    needsBody,
+  };
+};
+
+const GITHUB: PresetOwner = { provider: 'github', delivery_id_source: null, options: {} };
+const presets = new Map(
+  Object.keys(signatureSchemes).map((provider) => [provider, buildPreset({ ...GITHUB, provider: provider as Provider })]),
+);
+const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
+
+/**
+ * Returns how the deliveries of an integration are verified and read. For an unknown integration, pass null: the check
+ * then uses the scheme of `github`, so that it takes the same time as for a known integration.
+ */
+export const presetOf = (owner: PresetOwner | null): ProviderPreset => {
+  const { provider, options } = owner ?? GITHUB;
+  const preset = Object.keys(options).length === 0 ? presets.get(provider) : undefined;
+  return preset ?? customPresetOf(owner!);
+};
+
+const customPresetOf = (owner: PresetOwner): ProviderPreset => {
+  const known = customPresets.get(owner) ?? buildPreset(owner);
+  customPresets.set(owner, known);
+  return known;
+};
+
+/** Returns what a request gives as delivery id and event name. Without the inspected body, only headers are read. */
+export const identityOf = (
+  { delivery, event }: ProviderPreset,
+  request: Pick<SignedRequest, 'header'>,
+  body?: InspectedBody,
+): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
+
+/** Whether the signed time of a delivery is close enough to the time `at` (RFC 3339). `body` is needed if it is there. */
+export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
+  if (!isFresh(scheme, request, at)) return false;
+  return !bodyTimestamp || !body || isWithin(Number(body.fields[bodyTimestamp.pointer]), at, bodyTimestamp.toleranceSeconds);
+};

@@ -1,0 +1,35 @@
+import { chunksOf } from './delivery-body.ts';
+import { firstHeader, type SignatureScheme, type SignedRequest } from './signature.ts';
+
+/** What can stand between braces in the template of a signed message. */
+export const MESSAGE_FIELDS = ['body', 'timestamp', 'id'] as const;
+type MessageField = (typeof MESSAGE_FIELDS)[number];
+
+const FIELD = /\{(body|timestamp|id)\}/;
+
+type Part = { readonly text: Uint8Array } | { readonly field: MessageField };
+
+const partsOf = (template: string): Part[] =>
+  template
+    .split(FIELD)
+    .map((text, index): Part => (index % 2 === 1 ? { field: text as MessageField } : { text: Buffer.from(text) }))
+    .filter((part) => 'field' in part || part.text.length > 0);
+
+/**
+ * Returns a function that puts together the signed bytes of a request. The template contains `{body}`, and can contain
+ * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the headers with the id; a request with
+ * none of them has no signed message.
+ */
+export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
+  const parts = partsOf(template);
+  const bytesOf = (field: MessageField, request: SignedRequest, timestamp: string): readonly Uint8Array[] | null => {
+    if (field === 'body') return chunksOf(request.body);
+    const text = field === 'timestamp' ? timestamp : firstHeader(request, idHeaders);
+    return text ? [Buffer.from(text)] : null;
+  };
+  if (parts.length === 1) return ({ body }) => chunksOf(body);
+  return (request, timestamp) => {
+    const message = parts.map((part) => ('field' in part ? bytesOf(part.field, request, timestamp) : [part.text]));
+    return message.every((part) => part !== null) ? message.flat() : null;
+  };
+};

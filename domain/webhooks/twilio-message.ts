@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { chunksOf, type ReceivedBody } from './delivery-body.ts';
+import type { SignatureScheme } from './signature.ts';
+
+const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
+
+/** The fields of a form, sorted by name, each name followed by its value. The values of a repeated field are sorted. */
+const sortedFields = (form: Uint8Array): string => {
+  // The leading ampersand keeps URLSearchParams from removing a question mark at the start.
+  const fields = new URLSearchParams(`&${Buffer.from(form).toString()}`);
+  return [...new Set(fields.keys())]
+    .sort()
+    .flatMap((name) => [...new Set(fields.getAll(name))].sort().map((value) => name + value))
+    .join('');
+};
+
+const hasDigest = (body: ReceivedBody, digest: string): boolean => {
+  const sha256 = createHash('sha256');
+  for (const chunk of chunksOf(body)) sha256.update(chunk);
+  return sha256.digest('hex') === digest;
+};
+
+const signedWith = (url: string, body: ReceivedBody): readonly Uint8Array[] | null => {
+  const digest = URL.parse(url)?.searchParams.get('bodySHA256');
+  if (digest) return hasDigest(body, digest) ? [Buffer.from(url)] : null;
+  return [Buffer.from(url + sortedFields(bytesOf(body)))];
+};
+
+const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
+
+/** Returns a URL without its port or, if it names none, with the standard port. */
+const withOtherPort = (url: string): string =>
+  url.replace(PORT, (_, origin: string, port?: string) => {
+    if (port) return origin;
+    return `${origin}:${origin.startsWith('https') ? 443 : 80}`;
+  });
+
+/**
+ * Returns what Twilio signs: the URL, and for a form also its fields. For another body, the query parameter `bodySHA256`
+ * of the URL is the digest of the body; null if it is not.
+ * https://www.twilio.com/docs/usage/webhooks/webhooks-security
+ */
+export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);
+
+/** Twilio signs the URL with or without its port, depending on its product. */
+export const twilioMessageWithOtherPort: SignatureScheme['message'] = ({ url, body }) => signedWith(withOtherPort(url()), body);

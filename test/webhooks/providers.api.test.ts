@@ -1,0 +1,210 @@
+import { createHmac } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { factsOf } from '../../domain/webhooks/delivery.ts';
+import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
+import { PROVIDER_PAYLOADS, type ProviderPayload } from '../fixtures/provider-payloads.ts';
+import { SIGNERS, sha256Of } from '../fixtures/provider-signatures.ts';
+import { type Answer, createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+const given = await createWebhookPlatform();
+
+const connectedTo = async (provider: Provider, more: object = {}): Promise<string> => {
+  const { status, json, text } = await given.connect({ provider, secret: SIGNERS[provider].secret, ...more });
+  assert.is(status, 201, `${provider}: ${text}`);
+  return json.id as string;
+};
+
+type Change = { readonly secondsAgo?: number; readonly headers?: Record<string, string>; readonly body?: string };
+
+/** Sends a payload as the provider would. `change` alters the request after it was signed. */
+const send = (provider: Provider, hook: string, payload: ProviderPayload, change: Change = {}): Promise<Answer> => {
+  const { body, headers = {}, id } = payload;
+  const url = `https://annals.test/hooks/inbound/${hook}`;
+  const seconds = Math.floor(Date.now() / 1000) - (change.secondsAgo ?? 0);
+  const signed = SIGNERS[provider].headersOf({ body, url, id: headers['webhook-id'] ?? id, seconds });
+  return given.request(`/hooks/inbound/${hook}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers, ...signed, ...change.headers },
+    body: change.body ?? body,
+  });
+};
+
+const lastAccepted = () => given.accepted().at(-1)!;
+
+for (const provider of PROVIDERS) {
+  test(`${provider}: documented payloads are accepted once, with the delivery id and the event that they name`, async () => {
+    const hook = await connectedTo(provider);
+    for (const payload of PROVIDER_PAYLOADS[provider]) {
+      const first = await send(provider, hook, payload);
+      assert.equal([first.status, first.json.outcome], [202, 'accepted'], first.text);
+      const event = lastAccepted();
+      const { provider_delivery_id, event: name } = factsOf(event);
+      assert.equal([provider_delivery_id, name], [payload.id === 'digest' ? sha256Of(payload.body) : payload.id, payload.event]);
+      assert.is(Buffer.from(event.data as Uint8Array).toString(), payload.body);
+      const again = await send(provider, hook, payload);
+      assert.equal([again.status, again.json.outcome], [200, 'duplicate'], again.text);
+    }
+  });
+
+  test(`${provider}: a request with a wrong secret, a changed body or no signature gets 401 and is not accepted`, async () => {
+    const hook = await connectedTo(provider);
+    const [payload] = PROVIDER_PAYLOADS[provider] as readonly [ProviderPayload];
+    const before = given.accepted().length;
+    const url = `https://annals.test/hooks/inbound/${hook}`;
+    const signed = Object.keys(SIGNERS[provider].headersOf({ body: payload.body, url, id: payload.id, seconds: 0 }));
+    const signatureHeader = signed.find((name) => /signature|token|hmac/.test(name) && !/timestamp/.test(name))!;
+    assert.is((await send(provider, hook, payload, { headers: { [signatureHeader]: '' } })).status, 401);
+    assert.is((await send(provider, hook, payload, { headers: { [signatureHeader]: `x${SIGNERS[provider].secret}` } })).status, 401);
+    if (provider !== 'gitlab_token') assert.is((await send(provider, hook, payload, { body: `${payload.body} ` })).status, 401);
+    assert.is(given.accepted().length, before);
+  });
+}
+
+test('a request whose signed time is too far in the past or in the future gets 401', async () => {
+  for (const provider of ['slack', 'zoom', 'stripe', 'discord', 'standard_webhooks', 'gitlab'] as const) {
+    const hook = await connectedTo(provider);
+    const [payload] = PROVIDER_PAYLOADS[provider] as readonly [ProviderPayload];
+    for (const secondsAgo of [302, -302]) {
+      const { status } = await send(provider, hook, payload, { secondsAgo });
+      assert.is(status, 401, `${provider} ${secondsAgo}`);
+    }
+    assert.is((await send(provider, hook, payload, { secondsAgo: 298 })).status, 202, provider);
+  }
+});
+
+test('linear: a delivery whose webhookTimestamp is more than 60 seconds from now, or missing, gets 401', async () => {
+  const hook = await connectedTo('linear');
+  const [payload] = PROVIDER_PAYLOADS.linear as readonly [ProviderPayload];
+  const at = (webhookTimestamp: unknown) => ({ ...payload, body: JSON.stringify({ type: 'Issue', webhookTimestamp }) });
+  for (const [timestamp, status] of [
+    [Date.now() - 58_000, 202],
+    [Date.now() - 62_000, 401],
+    [Date.now() + 62_000, 401],
+    [undefined, 401],
+    ['soon', 401],
+  ] as const)
+    assert.is((await send('linear', hook, at(timestamp))).status, status, String(timestamp));
+});
+
+test('handshakes of Slack, Zoom and Discord get the documented response, if they are signed, and are not recorded', async () => {
+  const before = given.accepted().length;
+  const challenge = '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P';
+  const slack = await connectedTo('slack');
+  const verification = { body: JSON.stringify({ token: 'a', challenge, type: 'url_verification' }), id: '', event: null };
+  assert.equal((await send('slack', slack, verification)).json, { challenge });
+  assert.is((await send('slack', slack, verification, { headers: { 'x-slack-signature': `v0=${'0'.repeat(64)}` } })).status, 401);
+
+  const zoom = await connectedTo('zoom');
+  const plainToken = 'qgg8vlvZRS6UYooatFL8Aw';
+  const validation = {
+    body: JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken }, event_ts: 1 }),
+    id: '',
+    event: null,
+  };
+  const encryptedToken = createHmac('sha256', SIGNERS.zoom.secret).update(plainToken).digest('hex');
+  assert.equal((await send('zoom', zoom, validation)).json, { plainToken, encryptedToken });
+
+  const discord = await connectedTo('discord');
+  const ping = { body: JSON.stringify({ application_id: '1', id: '2', token: 'a', type: 1, version: 1 }), id: '', event: null };
+  assert.equal((await send('discord', discord, ping)).json, { type: 1 });
+  const eventPing = { body: JSON.stringify({ version: 1, application_id: '1', type: 0 }), id: '', event: null };
+  assert.is((await send('discord', discord, eventPing)).status, 204);
+  assert.is((await send('discord', discord, ping, { headers: { 'x-signature-ed25519': '0'.repeat(128) } })).status, 401);
+  assert.is(given.accepted().length, before);
+});
+
+test('twilio: a JSON body is verified by the digest in the URL', async () => {
+  const hook = await connectedTo('twilio');
+  const body = '{"property": "value", "boolean": true}';
+  const path = `/hooks/inbound/${hook}?foo=1&bodySHA256=${sha256Of(body)}`;
+  const signature = createHmac('sha1', SIGNERS.twilio.secret).update(`https://annals.test${path}`).digest('base64');
+  const headers = { 'content-type': 'application/json', 'x-twilio-signature': signature };
+  assert.is((await given.request(path, { method: 'POST', headers, body })).status, 202);
+  assert.is((await given.request(path, { method: 'POST', headers, body: body.replace('true', 'false') })).status, 401);
+});
+
+test('a signed body that claims to be JSON and is not is recorded as blocked, also if the delivery id should be in it', async () => {
+  const hook = await connectedTo('stripe');
+  const { status, json } = await send('stripe', hook, { body: '{"id":', id: '', event: null });
+  assert.equal([status, json.outcome], [202, 'blocked']);
+});
+
+test('two deliveries whose ids are numbers beyond the exact range of JSON numbers are not taken for one', async () => {
+  const hook = await connectedTo('custom_hmac', { delivery_id_source: '/id' });
+  for (const body of ['{"id":12345678901234567890}', '{"id":12345678901234567891}'])
+    assert.is((await send('custom_hmac', hook, { body, id: '', event: null })).status, 202);
+});
+
+test('custom_hmac: header, prefix, encoding, algorithm, timestamp, delivery id and event are read as the options say', async () => {
+  const options = {
+    header: 'X-Acme-Sign',
+    prefix: 'hmac ',
+    encoding: 'base64',
+    algorithm: 'sha512',
+    signed_message: '{timestamp}\n{body}',
+    timestamp_header: 'X-Acme-Time',
+    tolerance_seconds: 10,
+    event_source: '/meta/kind',
+  };
+  const hook = await connectedTo('custom_hmac', { options, delivery_id_source: 'X-Acme-Id' });
+  const deliver = (secondsAgo: number, id: string) => {
+    const body = '{"meta":{"kind":"build.done"}}';
+    const time = String(Math.floor(Date.now() / 1000) - secondsAgo);
+    const signature = createHmac('sha512', SIGNERS.custom_hmac.secret).update(`${time}\n${body}`).digest('base64');
+    const headers = {
+      'content-type': 'application/vnd.acme+json',
+      'x-acme-sign': `hmac ${signature}`,
+      'x-acme-time': time,
+      'x-acme-id': id,
+    };
+    return given.request(`/hooks/inbound/${hook}`, { method: 'POST', headers, body });
+  };
+  assert.is((await deliver(0, 'n-1')).status, 202);
+  const { provider_delivery_id, event } = factsOf(lastAccepted());
+  assert.equal([provider_delivery_id, event], ['n-1', 'build.done']);
+  assert.is((await deliver(12, 'n-2')).status, 401);
+  assert.is((await deliver(0, '')).status, 400);
+});
+
+test('wrong options, secrets and sources of the delivery id are refused with a pointer', async () => {
+  const wrong: readonly (readonly [string, object])[] = [
+    ['/options/header', { provider: 'github', options: { header: 'X' } }],
+    ['/options/algorithm', { provider: 'standard_webhooks', options: { algorithm: 'sha1' } }],
+    ['/options/signed_message', { provider: 'custom_hmac', options: { signed_message: 'no body' } }],
+    ['/options/signed_message', { provider: 'custom_hmac', options: { signed_message: '{body}{body}' } }],
+    ['/options/signed_message', { provider: 'custom_hmac', options: { signed_message: '{timestamp}{body}' } }],
+    ['/options/signed_message', { provider: 'custom_hmac', options: { timestamp_header: 'X-Time' } }],
+    ['/options/tolerance_seconds', { provider: 'custom_hmac', options: { tolerance_seconds: 10 } }],
+    ['/options/header', { provider: 'custom_hmac', options: { header: 'not a header' } }],
+    ['/secret', { provider: 'custom_hmac', options: { algorithm: 'ed25519' }, secret: 'f'.repeat(63) }],
+    ['/secret', { provider: 'discord', secret: 'not a key' }],
+    ['/secret', { provider: 'standard_webhooks', secret: 'whsec_short' }],
+    ['/secret', { provider: 'standard_webhooks', options: { algorithm: 'ed25519' } }],
+    ['/secret', { provider: 'slack', secret: undefined }],
+    ['/secret', { provider: 'github', secret: 'too short' }],
+    ['/delivery_id_source', { provider: 'github', delivery_id_source: '/id' }],
+    ['/delivery_id_source', { provider: 'custom_hmac', delivery_id_source: 'not a header' }],
+  ];
+  for (const [pointer, fields] of wrong) {
+    const { status, json } = await given.connect(fields as Record<string, unknown>);
+    assert.is(status, 422, JSON.stringify(fields));
+    assert.is((json.errors as { pointer: string }[])[0]!.pointer, pointer, JSON.stringify(fields));
+  }
+});
+
+test('the platform creates a secret in the format of the provider, and marks replays only if the delivery id is not signed', async () => {
+  const created = async (provider: Provider) => (await given.connect({ provider, secret: undefined })).json;
+  assert.match((await created('standard_webhooks')).secret as string, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.match((await created('bitbucket')).secret as string, /^[A-Za-z0-9]{43}$/);
+  assert.is((await created('github')).replay_guard, 'mark');
+  assert.is((await created('gitlab')).replay_guard, 'off');
+});
+
+test('requests with a wrong time are recorded with the reason timestamp_out_of_range', async () => {
+  await given.close();
+  const reasons = given.ofType('WebhookRejected').map(({ data }) => (data as { reason: string }).reason);
+  assert.is(reasons.filter((reason) => reason === 'timestamp_out_of_range').length, 17);
+});
+
+test.run();
