@@ -76,7 +76,8 @@ export const TAGS = [
   },
   {
     name: 'Runners',
-    description: 'Credentials with which a runner receives the messages of its agent from the broker; see `/asyncapi.json`.',
+    description:
+      'What a runner needs: the runtime of its agent, and credentials with which it receives messages from the broker; see `/asyncapi.json`.',
   },
   { name: 'Tenants', description: 'Tenants, their members and their plans.' },
   { name: 'Users', description: 'The caller, the users of the platform, and the e-mail addresses that may sign in.' },

@@ -10,7 +10,7 @@ import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
-import { expandPath, mutationResponse, readResponse, stateResponse } from './response.ts';
+import { expandPath, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
 
@@ -49,6 +49,7 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
   const ctx = runtime.context({ ...info, asOf, bypassCache: token !== undefined });
   if (token !== undefined && projections.length === 0) await assertWithinLog(ctx, token);
   const answer = await row.run(ctx, input as never);
+  if (answer && 'record' in answer) return secretResponse(c, answer);
   return answer && 'state' in answer ? stateResponse(c, row, answer, position) : readResponse(c, row, answer, position);
 };
 

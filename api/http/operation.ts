@@ -27,6 +27,17 @@ type Input<Path extends string, Query, Body> = Output<Query> & Output<Body> & { 
  */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
+/**
+ * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` that of the
+ * newest event that it shows, as a consistency token. `record` is called before the body is sent, and not if the client has the body already (If-None-Match).
+ */
+export type SecretRead = {
+  readonly body: string;
+  readonly etag: string;
+  readonly position: string;
+  readonly record: () => Promise<unknown>;
+};
+
 // biome-ignore lint/suspicious/noExplicitAny: a table holds operations of every shape
 export type Operation = OperationOf<string, any, any>;
 
@@ -90,7 +101,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * only `*` is accepted.
    */
   readonly noETag?: true;
-  readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read> | Loaded<unknown> | Read;
+  readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read | SecretRead> | Loaded<unknown> | Read;
 };
 
 /**

@@ -3,7 +3,7 @@ import type { Loaded } from '../../commands/context.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { etagOf, matchesIfNoneMatch } from './etag.ts';
-import type { Operation, Read } from './operation.ts';
+import type { Operation, Read, SecretRead } from './operation.ts';
 
 /**
  * Replaces the placeholders of a path template by path parameters of the request. A placeholder without such a
@@ -71,4 +71,12 @@ export const stateResponse = (
   const headers = { ...(token ? { 'projection-position': token } : {}), ...(etag ? { etag } : {}) };
   if (isNotModified(c, etag, row)) return new Response(null, { status: 304, headers });
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
+};
+
+/** Creates the response to a read that shows secrets, and records the read unless the client has the body already. */
+export const secretResponse = async (c: Context, { body, etag, position, record }: SecretRead): Promise<Response> => {
+  const headers = { etag, 'projection-position': position };
+  if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+  await record();
+  return jsonResponse(body, 200, headers);
 };

@@ -58,7 +58,8 @@ export const reorderModelChain = async (
 
 /**
  * Adds a model to the chain of an agent, or changes its access or priority there.
- * @throws Refusal not_found also if the tenant cannot use the model, conflict if the model is disabled or the chain is full
+ * @throws Refusal not_found also if the tenant cannot use the model, invalid if the model is disabled, conflict
+ * if the chain is full
  */
 export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGrant, 'tenant_id' | 'model_id'>) => {
   const { agent_id, model_id, access, priority } = input;
@@ -66,7 +67,7 @@ export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGr
   const isKnown = state.models.some((model) => model.model_id === model_id);
   const { state: model } = await ctx.load(Model, model_id);
   if (!isKnown && !Model.isOpenTo(model, ctx.tenant)) throw new Refusal('not_found', 'There is no such model');
-  if (!isKnown && !Model.isUsable(model, ctx.tenant)) throw new Refusal('conflict', 'The model is disabled');
+  if (!isKnown && !Model.isUsable(model, ctx.tenant)) throw invalid('/path/model_id', 'is disabled', 'disabled_model');
   return ctx.transact(Agent, agent_id, grantModel(model_id, access, priority));
 };
 

@@ -32,12 +32,14 @@ export const AgentToolGrant = z
 /** A tool that is granted to an agent, as the API shows it. */
 export const agentToolView = (agent: Agent.Agent, tool_id: string) => ({ agent_id: agent.id, tool_id, ...agent.tools[tool_id]! });
 
-const inputSchemaOf = async (ctx: Ctx, tool_id: string) => {
+/** Checks that the tool exists and the configuration matches its input schema. @throws Refusal invalid */
+const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof AgentToolGrant>): Promise<null> => {
   const tool = await loadTool(ctx, tool_id).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') throw invalid('/tool_id', 'there is no such tool', 'unknown_tool');
     throw error;
   });
-  return tool.state.input_schema;
+  if (configuration) assertMatches(ctx, '/configuration', tool.state.input_schema, configuration);
+  return null;
 };
 
 /**
@@ -47,8 +49,8 @@ const inputSchemaOf = async (ctx: Ctx, tool_id: string) => {
 export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, tool_id, is_enabled, configuration } = input;
   await loadAgent(ctx, agent_id);
-  const schema = await inputSchemaOf(ctx, tool_id);
-  if (configuration) assertMatches(ctx, '/configuration', schema, configuration);
+  // As a side effect, so that a repeat with the same Idempotency-Key succeeds even if the tool has changed since.
+  await ctx.sideEffect(() => checkTool(ctx, input));
   let existed = false;
   const loaded = await ctx.transact(Agent, agent_id, (agent) => {
     existed = agent.tools[tool_id] !== undefined;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { comparePositions } from '../../domain/event.ts';
 import { displayText, Slug, text } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Connector from '../../domain/tools/connector.ts';
@@ -54,7 +55,7 @@ export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.unique
 export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
 
 const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['position'] =>
-  b.position !== null && (a.position === null || b.position.commit > a.position.commit) ? b.position : a.position;
+  b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
  * Returns a tool as it is at present: if a connector provides it, with what the connector says about it. The revision is

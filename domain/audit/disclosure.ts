@@ -6,7 +6,22 @@ import type { Recorded } from '../event.ts';
  */
 export const category = 'disclosure';
 
-export type DisclosureEvent = { type: 'SkillConfigDisclosed'; data: { agent_id: string; skill_id: string } };
+/** What a runner has read, by ids and names. */
+export type DisclosedRuntime = {
+  agent_id: string;
+  /** The position of the newest event that the runtime shows, as a consistency token. */
+  position: string;
+  models: readonly string[];
+  skills: readonly { skill_id: string; version: number; has_config: boolean }[];
+  tools: readonly string[];
+  credentials: readonly { provider: string; label: string }[];
+  /** The repository whose token was disclosed; null if none was. */
+  repo_token_of: string | null;
+};
+
+export type DisclosureEvent =
+  | { type: 'SkillConfigDisclosed'; data: { agent_id: string; skill_id: string } }
+  | { type: 'RuntimeDisclosed'; data: DisclosedRuntime };
 export type Disclosure = { recorded: DisclosureEvent['type'] | null };
 
 export const initial: Disclosure = { recorded: null };

@@ -73,6 +73,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   ProjectionPromoted: 'promoted the rebuilt projection {projection}',
   RunnerCredentialIssued: 'issued a broker credential to the runner of the agent {agent}',
   RunnerCredentialRevoked: 'revoked a broker credential of a runner',
+  RuntimeDisclosed: 'read the runtime of the agent {resource}',
   SignedIn: 'signed in',
   SignedOut: 'signed out',
   SkillAuthored: 'authored the skill {resource}',

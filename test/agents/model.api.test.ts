@@ -119,7 +119,7 @@ test('granting a model needs the permission to change the settings of the agent'
   await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
   assert.is((await grant(id, { agent_id: agent }, member.key)).status, 403);
   assert.is((await patch(id, { status: 'disabled' })).status, 200);
-  assert.is((await grant(id, { agent_id: agent })).status, 409, 'a disabled model');
+  assert.is((await grant(id, { agent_id: agent })).status, 422, 'a disabled model');
 });
 
 test('the platform can be closed', () => p.close());

@@ -32,12 +32,14 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   diffAgent: 'two times of its own',
   diffSkill: 'two times of its own',
   diffTenant: 'two times of its own',
+  getAgentRuntime: 'what the runner needs now',
   getDeliveryBody: 'bytes that never change',
 };
 
 const dataset = await createDataset();
 const { own } = dataset;
-const send = (path: string, headers = {}) => dataset.send('GET', path, { key: dataset.keys.owner, headers });
+const send = (path: string, headers = {}) =>
+  dataset.send('GET', path, { key: path.endsWith('/runtime') ? dataset.keys.runner : dataset.keys.owner, headers });
 const end = (): string => tokenOf(dataset.log.events.at(-1)!.position);
 
 /** Records that the runner has acknowledged the delivery. Reads of the delivery show that. */

@@ -111,5 +111,6 @@ test('an agent can have 100 tools and no more, and the list has pages', async ()
   assert.equal([ids.length, new Set(ids).size, rest.headers.get('link')], [100, 100, null]);
 });
 
-test.after(p.close);
+test('the platform stops without an error', () => p.close());
+
 test.run();

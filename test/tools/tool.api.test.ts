@@ -192,5 +192,6 @@ test('a sync that failed after it had reserved ids shows no tool, and its repeat
   assert.is((await list()).filter(({ connector }) => connector === 'half').length, 2);
 });
 
-test.after(p.close);
+test('the platform stops without an error', () => p.close());
+
 test.run();

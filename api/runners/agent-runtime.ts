@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
+import { idOf } from '../../domain/id.ts';
+import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
+import { ToolRead } from '../../projections/tools/tool.ts';
+import { type Ctx, operation } from '../http/operation.ts';
+
+const anyObject = z.record(z.string(), z.unknown());
+
+const RuntimeModel = z.object({
+  model_id: idOf('model'),
+  provider: z.string().meta({ description: 'The company or service that runs the model', examples: ['anthropic'] }),
+  slug: z.string().meta({ description: 'The unique name of the model at its provider', examples: ['claude-sonnet'] }),
+  config: anyObject.meta({ description: 'Settings for runners, which can contain secrets', examples: [{ region: 'eu' }] }),
+  access: z.enum(['full', 'read_only']).meta({ description: 'What the agent may do with the model' }),
+  priority: z.int().meta({ description: 'The place in this list; 0 is the primary model' }),
+});
+
+const RuntimeSkill = z.object({
+  id: idOf('skill'),
+  slug: z.string().meta({ description: 'The unique name of the skill in its tenant', examples: ['release-notes'] }),
+  version: z.int().meta({ description: 'The version of the skill; 1 at first', examples: [1] }),
+  digest: z.string().meta({
+    description: 'The SHA-256 of the content of the skill, in hex',
+    examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+  }),
+  instructions: z.string().meta({ description: 'What the agent does with the skill', examples: ['Write the release notes.'] }),
+  config: anyObject
+    .nullable()
+    .meta({ description: 'The configuration for this agent; null if there is none', examples: [{ channel: 'releases' }] }),
+});
+
+const RuntimeCredential = z.object({
+  provider: z.string().meta({ description: 'The provider to which the credential belongs', examples: ['github'] }),
+  label: z.string().meta({ description: 'The name that people see', examples: ['octocat'] }),
+  secret: z.string().meta({ description: 'The token or password', examples: ['<secret>'] }),
+});
+
+const RuntimeRepo = z.object({
+  url: z
+    .string()
+    .meta({ description: "The git repository of the agent's code", examples: ['https://git.example.com/agents/reviewer.git'] }),
+  code_ref: z.string().meta({ description: 'The branch or tag to check out', examples: ['main'] }),
+  token: z
+    .string()
+    .nullable()
+    .meta({ description: 'The token for the host of the repository; null if it needs none', examples: [null] }),
+});
+
+export const AgentRuntime = z
+  .object({
+    agent: AgentRead.meta({ description: 'The settings of the agent' }),
+    position: z.string().meta({ description: 'The consistency token of the newest event that this shows', examples: ['1024:1024'] }),
+    models: z.array(RuntimeModel).meta({ description: 'The models in their order, after failover from those that cannot be used' }),
+    skills: z.array(RuntimeSkill).meta({ description: 'The skills that the agent may use' }),
+    tools: z
+      .array(ToolRead.extend({ configuration: anyObject.meta({ description: 'The settings of the tool for this agent', examples: [{}] }) }))
+      .meta({ description: 'The tools that the agent may use' }),
+    credentials: z.array(RuntimeCredential).meta({ description: "The agent's credentials at other services", examples: [[]] }),
+    repo: RuntimeRepo.nullable().meta({ description: "The agent's code; null if no repository is linked" }),
+    budget: AgentBudgetRead.meta({ description: 'What the agent may spend' }),
+  })
+  .meta({ id: 'AgentRuntime' });
+
+const HEX_DIGITS_OF_ETAG = 32;
+
+const runtimeOf = async (ctx: Ctx, agent_id: string) => {
+  const runtime = await readRuntime(ctx, agent_id);
+  const body = JSON.stringify(AgentRuntime.parse(runtime));
+  // The digest is keyed, so the ETag tells nothing about the secrets in the body.
+  const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
+  return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
+};
+
+export const agentRuntimeOperations = {
+  getAgentRuntime: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/agents/:agent_id/runtime',
+    summary: 'Read all that the runner of an agent needs',
+    details: 'With secrets in clear text. Each read is recorded, except for one that If-None-Match answers with 304.',
+    permit: { all: ['agent:read'], runner: true },
+    permissionNote: "Requires the agent's runner key.",
+    reply: AgentRuntime,
+    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id),
+  }),
+};

@@ -1,0 +1,112 @@
+import type * as Agent from '../../domain/agents/agent.ts';
+import { modelsAfterFailover } from '../../domain/agents/failover.ts';
+import * as Model from '../../domain/agents/model.ts';
+import * as Disclosure from '../../domain/audit/disclosure.ts';
+import { comparePositions, type Position, tokenOf } from '../../domain/event.ts';
+import { usdOf } from '../../domain/money.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import { requireRunner } from '../access/require-runner.ts';
+import { loadAgent } from '../agents/agent.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { openSkillConfig } from '../skills/skill-config.ts';
+import { loadTools } from '../tools/tool.ts';
+
+/** Loads models and all models of their failover chains, by their ids. */
+const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, Loaded<Model.Model>>> => {
+  const found = new Map<string, Loaded<Model.Model>>();
+  for (let next = [...ids]; next.length > 0; ) {
+    for (const loaded of await Promise.all(next.map((id) => ctx.load(Model, id)))) found.set(loaded.id, loaded);
+    next = [...new Set(next.flatMap((id) => found.get(id)!.state.failover_chain))].filter((id) => !found.has(id));
+  }
+  return found;
+};
+
+/** The models that the agent uses, with their settings for runners. */
+const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
+  const loaded = await loadWithFailovers(
+    ctx,
+    agent.models.map(({ model_id }) => model_id),
+  );
+  const used = modelsAfterFailover(agent.models, ctx.tenant, (id) => loaded.get(id)?.state);
+  return {
+    models: used.map(({ model: { id, provider, slug, config }, ...rest }) => ({ model_id: id, provider, slug, config, ...rest })),
+    loaded: [...loaded.values()],
+  };
+};
+
+/** Whether the agent may use a skill that it has: it is enabled, and no permission forbids it. */
+const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
+  skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
+
+/** The skills that the agent may use, with their configuration for this agent, decrypted. */
+const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
+  const ids = Object.keys(agent.state.skills).filter((id) => mayUseSkill(agent.state, id));
+  const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
+  const skills = await Promise.all(
+    loaded
+      .filter(({ state }) => state.status === 'live')
+      .map(async ({ id, state: { slug, version, digest, instructions } }) => {
+        const config = await openSkillConfig(ctx, agent, id);
+        return { id, slug, version, digest, instructions, config };
+      }),
+  );
+  return { skills, loaded };
+};
+
+/** The tools that the agent may use, with their settings for this agent. */
+const toolsOf = async (ctx: Ctx, { tools: granted }: Agent.Agent) => {
+  const loaded = await loadTools(
+    ctx,
+    Object.keys(granted).filter((id) => granted[id]!.is_enabled),
+  );
+  const tools = loaded.map(({ id, state: { status: _, ...tool } }) => ({ ...tool, configuration: granted[id]!.configuration }));
+  return { tools, loaded };
+};
+
+const newestOf = (all: readonly Loaded<unknown>[]): Position =>
+  all
+    .map(({ position }) => position)
+    .filter((position) => position !== null)
+    .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
+
+/** Everything that a runner needs to run its agent, with secrets in clear text. */
+export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
+
+/**
+ * Returns what the runner of this agent needs: settings, the models after failover, skills with their configuration,
+ * tools, and the budget.
+ * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
+ */
+export const readRuntime = async (ctx: Ctx, agent_id: string) => {
+  await requireRunner(ctx, agent_id);
+  const agent = await loadAgent(ctx, agent_id);
+  const { state } = agent;
+  const [models, skills, tools] = await Promise.all([modelsOf(ctx, state), skillsOf(ctx, agent), toolsOf(ctx, state)]);
+  const newest = newestOf([agent, ...models.loaded, ...skills.loaded, ...tools.loaded]);
+  const { hourly_limit_micros } = state;
+  return {
+    agent: state,
+    position: tokenOf(newest),
+    models: models.models,
+    skills: skills.skills,
+    tools: tools.tools,
+    // No area of the platform stores credentials of agents yet.
+    credentials: [] as { provider: string; label: string; secret: string }[],
+    repo: state.repo_url === null ? null : { url: state.repo_url, code_ref: state.code_ref, token: null as string | null },
+    budget: { hourly_limit_usd: hourly_limit_micros === null ? null : usdOf(hourly_limit_micros) },
+  };
+};
+
+/** Records in the access log of the tenant what a runner has read. The record has no secret. */
+export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, tools, credentials, repo }: AgentRuntime) => {
+  const data: Disclosure.DisclosedRuntime = {
+    agent_id: agent.id,
+    position,
+    models: models.map(({ model_id }) => model_id),
+    skills: skills.map(({ id, version, config }) => ({ skill_id: id, version, has_config: config !== null })),
+    tools: tools.map(({ id }) => id),
+    credentials: credentials.map(({ provider, label }) => ({ provider, label })),
+    repo_token_of: repo?.token ? repo.url : null,
+  };
+  return ctx.transact(Disclosure, ctx.newId(), Disclosure.record({ type: 'RuntimeDisclosed', data }), { expectNew: true });
+};

@@ -1,0 +1,48 @@
+import { test } from 'uvu';
+import { equal } from 'uvu/assert';
+import type { AgentModel } from '../../domain/agents/agent.ts';
+import { modelsAfterFailover } from '../../domain/agents/failover.ts';
+import * as Model from '../../domain/agents/model.ts';
+
+const model = (id: string, fields: Partial<Model.Model> = {}): Model.Model => ({ ...Model.initial, id, status: 'active', ...fields });
+const disabled = (id: string, ...failover_chain: string[]) => model(id, { status: 'disabled', failover_chain });
+const link = (model_id: string, access: AgentModel['access'] = 'full'): AgentModel => ({ model_id, access, created_at: '' });
+
+const used = (chain: AgentModel[], ...models: Model.Model[]) =>
+  modelsAfterFailover(chain, 't', (id) => models.find((one) => one.id === id)).map(({ model: { id }, access, priority }) => [
+    id,
+    access,
+    priority,
+  ]);
+
+test('usable models stay in their order, with their access', () =>
+  equal(used([link('a'), link('b', 'read_only')], model('a'), model('b', { status: 'deprecated' })), [
+    ['a', 'full', 0],
+    ['b', 'read_only', 1],
+  ]));
+
+test('a disabled model is replaced by the first usable model of its failover chain, with its access', () =>
+  equal(used([link('a', 'read_only'), link('d')], disabled('a', 'b', 'c'), disabled('b'), model('c'), model('d')), [
+    ['c', 'read_only', 0],
+    ['d', 'full', 1],
+  ]));
+
+test('a disabled model of a failover chain is replaced by its own failover chain first', () =>
+  equal(used([link('a')], disabled('a', 'b', 'd'), disabled('b', 'c'), model('c'), model('d')), [['c', 'full', 0]]));
+
+test('a model without a usable failover is left out, and the later ones move up', () =>
+  equal(used([link('a'), link('b')], disabled('a', 'x'), model('b')), [['b', 'full', 0]]));
+
+test('failover chains that lead to each other are followed once', () =>
+  equal(used([link('a'), link('c')], disabled('a', 'b'), disabled('b', 'a'), model('c')), [['c', 'full', 0]]));
+
+test('a model that replaces another one and is in the chain occurs once, with the access of its own link', () =>
+  equal(used([link('a'), link('b', 'read_only')], disabled('a', 'b'), model('b')), [['b', 'read_only', 0]]));
+
+test('a model that is not open to the tenant is replaced like a disabled one', () => {
+  const closed = model('a', { available_to_all_tenants: false, failover_chain: ['b', 'c'] });
+  const opened = model('c', { available_to_all_tenants: false, open_to: { t: 'since' } });
+  equal(used([link('a')], closed, model('b', { available_to_all_tenants: false }), opened), [['c', 'full', 0]]);
+});
+
+test.run();
