@@ -1,0 +1,67 @@
+import { test } from 'uvu';
+import * as Agent from '../../domain/agents/agent.ts';
+import { grantTool, MAX_AGENT_TOOLS, MAX_CONFIGURATIONS_LENGTH, revokeTool } from '../../domain/agents/agent-tools.ts';
+import { given } from '../fixtures/given.ts';
+
+const created: Agent.AgentEvent = {
+  type: 'AgentCreated',
+  data: { ...Agent.defaults, name: 'A', slug: 'a', generation: 0, owner_id: null, skill_visibility_scope: 'private_only', is_seed: false },
+};
+const of = (tool_id: string, configuration = {}, is_enabled = true) => ({ tool_id, is_enabled, configuration });
+const granted = (tool_id: string, configuration = {}, is_enabled = true): Agent.AgentEvent => ({
+  type: 'AgentToolGranted',
+  data: of(tool_id, configuration, is_enabled),
+});
+
+test('granting what is granted emits an event only if it changes the grant', () => {
+  given(Agent, created)
+    .when(grantTool(of('a')))
+    .emits(granted('a'));
+  given(Agent, created, granted('a'))
+    .when(grantTool(of('a')))
+    .emits();
+  given(Agent, created, granted('a'))
+    .when(grantTool(of('a', {}, false)))
+    .emits(granted('a', {}, false));
+  given(Agent, created, granted('a'))
+    .when(grantTool(of('a', { x: 1 })))
+    .emits(granted('a', { x: 1 }));
+});
+
+test('a tool of a missing or deleted agent can be neither granted nor revoked, and only a granted one can be revoked', () => {
+  given(Agent)
+    .when(grantTool(of('a')))
+    .refuses('not_found');
+  given(Agent, created, granted('a'), { type: 'AgentDeleted', data: {} }).when(revokeTool('a')).refuses('not_found');
+  given(Agent, created).when(revokeTool('a')).refuses('not_found');
+  given(Agent, created, granted('a'))
+    .when(revokeTool('a'))
+    .emits({ type: 'AgentToolRevoked', data: { tool_id: 'a' } });
+});
+
+test('an agent with the maximum number of tools gets no further one, but its grants can change', () => {
+  const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
+  given(Agent, created, ...full)
+    .when(grantTool(of('more')))
+    .refuses('conflict');
+  given(Agent, created, ...full)
+    .when(grantTool(of('t0', { x: 1 })))
+    .emits(granted('t0', { x: 1 }));
+});
+
+test('the configurations of an agent have at most the maximum length in total', () => {
+  const ofLength = (length: number) => ({ text: 'a'.repeat(length - '{"text":""}'.length) });
+  const half = granted('a', ofLength(MAX_CONFIGURATIONS_LENGTH / 2));
+  const rest = ofLength(MAX_CONFIGURATIONS_LENGTH / 2);
+  given(Agent, created, half)
+    .when(grantTool(of('b', rest)))
+    .emits(granted('b', rest));
+  given(Agent, created, half)
+    .when(grantTool(of('b', ofLength(MAX_CONFIGURATIONS_LENGTH / 2 + 1))))
+    .refuses('conflict');
+  given(Agent, created, half)
+    .when(grantTool(of('a', ofLength(MAX_CONFIGURATIONS_LENGTH))))
+    .emits(granted('a', ofLength(MAX_CONFIGURATIONS_LENGTH)));
+});
+
+test.run();
