@@ -31,6 +31,7 @@ import { tenantOperations } from './tenants/tenant.ts';
 import { tenantHistoryOperations } from './tenants/tenant-history.ts';
 import { agentToolOperations } from './tools/agent-tools.ts';
 import { toolOperations } from './tools/tool.ts';
+import { toolHistoryOperations } from './tools/tool-history.ts';
 import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { integrationOperations } from './webhooks/integration.ts';
@@ -57,7 +58,7 @@ const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: Operatio
   Skills: { ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
-  Tools: { ...toolOperations, ...agentToolOperations },
+  Tools: { ...toolOperations, ...toolHistoryOperations, ...agentToolOperations },
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...agentIntegrationOperations, ...deliveryOperationsOf(storedDelivery) },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperations },

@@ -1,5 +1,5 @@
 import type { Permit } from '../../domain/access/permission.ts';
-import type { Aggregate } from '../../domain/aggregate.ts';
+import { type Aggregate, fold } from '../../domain/aggregate.ts';
 import { comparePositions, type DomainEvent, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import type { ById, Transient } from '../../domain/immutable-record.ts';
@@ -35,6 +35,11 @@ export type HistorySubject<S, E extends DomainEvent> = {
   readonly noun: string;
   /** Returns the fields that a history shows. It is never called with the state before the first event. */
   readonly fieldsOf: (state: S) => Fields;
+  /**
+   * Returns all events of the resource, the oldest first, if they are in more than one stream. Otherwise they are those of
+   * the stream of `aggregate`.
+   */
+  readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
   /** Further data of the resource, by the name with which the pointers of their changes start. */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
@@ -93,37 +98,57 @@ const MAX_CACHED_STATES = 500;
 
 const cachedStates = scopedCache<State>(MAX_CACHED_STATES);
 
+/** The events of one resource. The index of an event is its place among them, not its revision. */
+type Source = {
+  readonly id: string;
+  readonly state: State;
+  readonly total: number;
+  readonly position: Position | null;
+  readonly read: (from?: number, limit?: number) => AsyncIterable<Recorded>;
+};
+
+const sourceOf = async (ctx: Ctx, { aggregate, eventsOf }: AnySubject, id: string): Promise<Source> => {
+  if (!eventsOf) {
+    const { state, revision, position } = await ctx.load(aggregate, id);
+    const read: Source['read'] = (from = 0, limit) => ctx.history(aggregate, id, { from, ...(limit === undefined ? {} : { limit }) });
+    return { id, state, total: revision + 1, position, read };
+  }
+  const events = await eventsOf(ctx, id);
+  const read: Source['read'] = async function* (from = 0, limit = events.length) {
+    yield* events.slice(from, from + limit);
+  };
+  return { id, state: fold(aggregate, events), total: events.length, position: events.at(-1)?.position ?? null, read };
+};
+
 /**
- * Returns the state of a resource before the event with this revision. Folds the earlier events, starting from the
- * nearest cached state.
+ * Returns the state of a resource before the event with this index. Folds the earlier events, starting from the nearest
+ * cached state.
  */
-const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, id: string, revision: number): Promise<State> => {
+const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: Source, end: number): Promise<State> => {
   const keyOf = (at: number): string => `${aggregate.category}-${ctx.tenant}.${id}@${at}`;
-  let from = revision - (revision % STATE_INTERVAL);
-  while (from > 0 && !cachedStates.get(ctx.reads, keyOf(from))) from -= STATE_INTERVAL;
-  let state = cachedStates.get(ctx.reads, keyOf(from)) ?? aggregate.initial;
+  let index = end - (end % STATE_INTERVAL);
+  while (index > 0 && !cachedStates.get(ctx.reads, keyOf(index))) index -= STATE_INTERVAL;
+  let state = cachedStates.get(ctx.reads, keyOf(index)) ?? aggregate.initial;
   let transient: Transient = new WeakSet();
-  if (from === revision) return state;
-  for await (const event of ctx.history(aggregate, id, { from, limit: revision - from })) {
+  if (index === end) return state;
+  for await (const event of read(index, end - index)) {
     state = aggregate.evolve(state, event, transient);
-    if ((event.revision + 1) % STATE_INTERVAL !== 0) continue;
-    cachedStates.set(ctx.reads, keyOf(event.revision + 1), state);
+    index++;
+    if (index % STATE_INTERVAL !== 0) continue;
+    cachedStates.set(ctx.reads, keyOf(index), state);
     transient = new WeakSet();
   }
   return state;
 };
 
-type EventRange = { readonly end: number; readonly limit: number };
+type EventRange = { readonly from: number; readonly end: number };
 
-/**
- * Returns the last `limit` events with a revision below `end`, newest first, each with the state before and after it.
- */
-const stepsBefore = async (ctx: Ctx, subject: AnySubject, id: string, { end, limit }: EventRange): Promise<Step[]> => {
-  const from = Math.max(0, end - limit);
+/** Returns the events from one index up to, but not including, another, newest first, with the states around them. */
+const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, end }: EventRange): Promise<Step[]> => {
   if (from >= end) return [];
   const steps: Step[] = [];
-  let before = await stateBefore(ctx, subject, id, from);
-  for await (const event of ctx.history(subject.aggregate, id, { from, limit: end - from })) {
+  let before = await stateBefore(ctx, subject, source, from);
+  for await (const event of source.read(from, end - from)) {
     const after: State = subject.aggregate.evolve(before, event);
     steps.push({ event, before, after });
     before = after;
@@ -132,15 +157,16 @@ const stepsBefore = async (ctx: Ctx, subject: AnySubject, id: string, { end, lim
 };
 
 /**
- * Loads the resource. `readable` returns a state, or the state before the first event if the caller may not read it.
+ * Finds the resource. `readable` returns a state, or the state before the first event if the caller may not read it.
  * @throws Refusal not_found if the resource does not exist, or the caller may not read it
  */
-const loadReadable = async (ctx: Ctx, { aggregate, noun, readableStates }: AnySubject, id: string) => {
-  const [loaded, isReadable] = await Promise.all([ctx.load(aggregate, id), readableStates?.(ctx)]);
-  const { position, state } = loaded;
+const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
+  const { aggregate, noun, readableStates } = subject;
+  const [source, isReadable] = await Promise.all([sourceOf(ctx, subject, id), readableStates?.(ctx)]);
+  const { position, state } = source;
   if (!position || (isReadable && !isReadable(state))) throw new Refusal('not_found', `There is no such ${noun}`);
   const readable = (one: State): State => (!isReadable || isReadable(one) ? one : aggregate.initial);
-  return { ...loaded, position, readable };
+  return { source, position, readable };
 };
 
 /**
@@ -149,23 +175,23 @@ const loadReadable = async (ctx: Ctx, { aggregate, noun, readableStates }: AnySu
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
-  const { revision, position, readable } = await loadReadable(ctx, subject, id);
+  const { source, position, readable } = await findReadable(ctx, subject, id);
   const cursorKey = readCursorKey(cursor, 'bigint');
-  const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), revision + 1);
-  const steps = await stepsBefore(ctx, subject, id, { end, limit });
+  const end = Math.min(Number(cursorKey?.[0] ?? Number.POSITIVE_INFINITY), source.total);
+  const steps = await stepsOf(ctx, subject, source, { from: Math.max(0, end - limit), end });
   const entries = Iterator.from(steps).map(({ event, before, after }) =>
     JSON.stringify(entryOf(subject, { event, before: readable(before), after: readable(after) })),
   );
   const docs = takeUpToPageSize(entries);
-  const last = steps[docs.length - 1]?.event;
-  const next = last && last.revision > 0 ? writeCursor([last.revision, last.event_id]) : null;
-  return { body: `[${docs}]`, next, total: revision + 1, position };
+  const first = end - docs.length;
+  const next = first > 0 && docs.length > 0 ? writeCursor([first, steps[docs.length - 1]!.event.event_id]) : null;
+  return { body: `[${docs}]`, next, total: source.total, position };
 };
 
-const stateAt = async (ctx: Ctx, { aggregate }: AnySubject, id: string, until: Position): Promise<State> => {
+const stateAt = async ({ aggregate }: AnySubject, { read }: Source, until: Position): Promise<State> => {
   const transient: Transient = new WeakSet();
   let state: State = aggregate.initial;
-  for await (const event of ctx.history(aggregate, id)) {
+  for await (const event of read()) {
     if (comparePositions(event.position, until) > 0) break;
     state = aggregate.evolve(state, event, transient);
   }
@@ -195,13 +221,13 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
 };
 
 const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { from: string; to?: string | undefined }) => {
-  const { readable, ...loaded } = await loadReadable(ctx, subject, id);
-  const [first, last] = await positionsBetween(ctx, from, to, loaded.position);
-  const [before, after] = await Promise.all([stateAt(ctx, subject, id, first), stateAt(ctx, subject, id, last)]);
+  const { source, position, readable } = await findReadable(ctx, subject, id);
+  const [first, last] = await positionsBetween(ctx, from, to, position);
+  const [before, after] = await Promise.all([stateAt(subject, source, first), stateAt(subject, source, last)]);
   const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, readable(before), readable(after)) };
   // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the revision
   // of the resource stays the same.
-  return { ...loaded, revision: -1, state };
+  return { id, revision: -1, position, state };
 };
 
 /**

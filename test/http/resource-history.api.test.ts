@@ -166,6 +166,55 @@ test('the history of an agent shows that the configuration of one of its skills 
   );
 });
 
+test("the history of a connector's tool shows what the connector's syncs changed of it, among its own changes", async () => {
+  const tools = `${p.tenant}/connectors/mailer/tools`;
+  const send = { name: 'send', display_name: 'Send', description: 'd', description_long: 'l' };
+  const other = { ...send, name: 'other' };
+  const sync = async (...body: object[]) => ok(await p.send('PUT', tools, { body }));
+  const synced = await sync(send, other);
+  const path = `${p.tenant}/tools/${(synced.body as { id: string }[])[0]!.id}`;
+  await sync(send, { ...other, display_name: 'Not this one' });
+  ok(await p.send('PATCH', path, { body: { input_schema: { type: 'object' } } }));
+  await sync({ ...send, display_name: 'Send it' }, other);
+  await sync(other);
+  const history = await historyOf(path);
+  assert.equal(
+    history.slice(0, 3).map(({ type, changes }) => [type, changes]),
+    [
+      ['ConnectorToolsSynced', [{ pointer: '/deleted', from: false, to: true }]],
+      ['ConnectorToolsSynced', [{ pointer: '/display_name', from: 'Send', to: 'Send it' }]],
+      ['ToolUpdated', [{ pointer: '/input_schema', from: {}, to: { type: 'object' } }]],
+    ],
+  );
+  assert.equal(
+    history.slice(3).map(({ type }) => type),
+    ['ConnectorToolsSynced', 'ToolReserved'],
+  );
+  const pages: string[] = [];
+  for (let next: string | undefined = `${path}/history?limit=2`; next; ) {
+    const answer = ok(await p.send('GET', next));
+    pages.push(...(answer.body as { event_id: string }[]).map(({ event_id }) => event_id));
+    next = /<(.+)>/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  assert.equal(pages.length, 5);
+  assert.is(new Set(pages).size, 5);
+  const diff = await diffOf(path, `from=${tokenOf(synced)}`);
+  assert.equal(diff.map(({ pointer }) => pointer).sort(), ['/deleted', '/display_name', '/input_schema']);
+});
+
+test('the history of a tool of the tenant shows its changes and its removal', async () => {
+  const body = { name: 'own', display_name: 'Own', description: 'd' };
+  const created = ok(await p.send('POST', `${p.tenant}/tools`, { body }));
+  const path = `${p.tenant}/tools/${(created.body as { id: string }).id}`;
+  ok(await p.send('PATCH', path, { body: { display_name: 'Mine' } }));
+  ok(await p.send('DELETE', path));
+  assert.equal(
+    (await historyOf(path)).slice(0, 2).map(({ changes }) => changes),
+    [[{ pointer: '/deleted', from: false, to: true }], [{ pointer: '/display_name', from: 'Own', to: 'Mine' }]],
+  );
+  assert.is((await p.send('GET', `${p.tenant}/tools/c${'0'.repeat(24)}/history`)).status, 404);
+});
+
 test('a member who leaves and an opened break-glass are changes of the tenant, and pages of the history end with its first event', async () => {
   const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } })).body as {
     id: string;

@@ -5,10 +5,11 @@ import { modelHistory } from '../../api/agents/model-history.ts';
 import { type AnySubject, changesBetween } from '../../api/http/resource-history.ts';
 import { skillHistory } from '../../api/skills/skill-history.ts';
 import { tenantHistory } from '../../api/tenants/tenant-history.ts';
+import { toolHistory } from '../../api/tools/tool-history.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { storedEvents } from '../fixtures/stored-events.ts';
 
-const SUBJECTS: readonly AnySubject[] = [agentHistory, modelHistory, skillHistory, tenantHistory];
+const SUBJECTS: readonly AnySubject[] = [agentHistory, modelHistory, skillHistory, tenantHistory, toolHistory];
 
 /** Events that change nothing that a history shows. */
 const WITHOUT_VISIBLE_CHANGES = ['AgentSlugReleased'];

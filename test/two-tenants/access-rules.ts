@@ -65,6 +65,8 @@ POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:se
 DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write
 GET    /tenant/{tenant_id}/tools                                        tenant:read
 POST   /tenant/{tenant_id}/tools                                        tenant:tools:write
+GET    /tenant/{tenant_id}/tools/{tool_id}/history                      tenant:read
+GET    /tenant/{tenant_id}/tools/{tool_id}/diff                         tenant:read
 GET    /tenant/{tenant_id}/tools/{tool_id}                              tenant:read
 PATCH  /tenant/{tenant_id}/tools/{tool_id}                              tenant:tools:write
 DELETE /tenant/{tenant_id}/tools/{tool_id}                              tenant:tools:write
