@@ -2,6 +2,7 @@ import { auditExportPaths } from './audit/audit-export.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
+import { skillImportPaths } from './skills/skill-import.ts';
 import { invitationPaths } from './tenants/invitation.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
 import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
@@ -12,6 +13,7 @@ export const plainPaths: PlainPaths = {
   ...inboundWebhookPaths,
   ...deliveryPaths,
   ...auditExportPaths,
+  ...skillImportPaths,
   ...signInPaths,
   ...invitationPaths,
 };

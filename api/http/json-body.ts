@@ -51,7 +51,7 @@ const assertJsonType = (type: string | null): void => {
 };
 
 /** Refuses a Content-Encoding, because request bodies are never decompressed. @throws Refusal unsupported_media_type */
-const assertNotEncoded = (coding: string | null): void => {
+export const assertNotEncoded = (coding: string | null): void => {
   if (!coding || coding.toLowerCase() === 'identity') return;
   throw new Refusal('unsupported_media_type', `The Content-Encoding ${coding.slice(0, 64)} is not supported: send the body uncompressed`, {
     acceptEncoding: 'identity',

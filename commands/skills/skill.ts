@@ -9,9 +9,9 @@ import { assertJsonSchema, JsonObjectField } from '../json-schema-validator.ts';
 
 export const MAX_INSTRUCTIONS_LENGTH = 100_000;
 
-const Name = displayText(1, 64);
-const Description = text(1, 1024);
-const Instructions = text(1, MAX_INSTRUCTIONS_LENGTH);
+export const Name = displayText(1, 64);
+export const Description = text(1, 1024);
+export const Instructions = text(1, MAX_INSTRUCTIONS_LENGTH);
 const VisibilityField = z.enum(Skill.VISIBILITIES);
 
 const FIELDS = {
@@ -57,7 +57,7 @@ export const SkillUpdate = z
   .meta({ id: 'SkillUpdate', examples: [{ visibility: 'public' }] });
 
 /** Claims the slug of a new skill and creates it. @throws Refusal slug_taken */
-const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Skill.Skill>> =>
+export const claimSlug = (ctx: Ctx, first: Skill.FirstEvent): Promise<Loaded<Skill.Skill>> =>
   createUnique(ctx, Skill, {
     kind: 'skill',
     key: first.data.slug,

@@ -8,11 +8,14 @@ import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
+import { mountSkillImport } from '../../api/skills/skill-import.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { parseYaml } from '../archives/parse-yaml.ts';
+import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -22,6 +25,7 @@ import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { serveMetricsAccess } from '../http/metrics-server.ts';
+import { createUploadSlots } from '../http/upload-slots.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
@@ -157,6 +161,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountInboundWebhook(app, { ports, address, publicUrl });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
+    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot: createUploadSlots() });
     mountSystemRoutes(app, {
       readiness: createReadiness(log, ports.isFailing, degradedParts(connections, logger)),
       metrics: metrics.text,

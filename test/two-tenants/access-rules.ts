@@ -91,6 +91,7 @@ GET    /tenant/{tenant_id}/skills/{skill_id}/history                    tenant:r
 GET    /tenant/{tenant_id}/skills/{skill_id}/diff                       tenant:read
 PATCH  /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
 DELETE /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
+POST   /tenant/{tenant_id}/skills/import                                tenant:skills:write
 POST   /tenant/{tenant_id}/agents/{agent_id}/skills/author              agent:read + runner only
 GET    /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:read
 POST   /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:skills:write

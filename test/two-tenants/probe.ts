@@ -1,5 +1,7 @@
 import { tokenOf } from '../../domain/event.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
+import { skillArchive } from '../fixtures/zip-archive.ts';
 import { type Rule, ruleFor } from './access-rules.ts';
 import type { Dataset } from './dataset.ts';
 import {
@@ -152,6 +154,18 @@ const asOfNow = (call: Call): [string, string][] => [
   ...(has(call, 'limit') ? [['limit', '1'] as [string, string]] : []),
 ];
 
+/** The options of a request whose body is a form with an archive. Undefined if the operation has no such body. */
+const formFor = ({ requestBody }: Call, more: object) =>
+  requestBody && 'multipart/form-data' in requestBody.content
+    ? {
+        raw: formBody(
+          { name: 'upload', filename: 'a.zip', content: skillArchive() },
+          ...Object.keys(more).map((name) => ({ name, content: 'x' })),
+        ),
+        headers: { 'content-type': FORM_TYPE },
+      }
+    : undefined;
+
 /** Sends the request as this principal, with the ids of the variant. `more` is added to the body. */
 export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, more: object = {}): Promise<Answer> => {
   const sent = sentIds(call, variant).map(({ position, state }) => ({ ...position, id: idFor(dataset, position, state) }));
@@ -160,11 +174,13 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
   const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => inPath[name]!);
   const asOf = variant.asOf ? asOfNow(call) : [];
   const query = new URLSearchParams([...requiredQuery(call), ...asOf, ...Object.entries(among('query'))]).toString();
-  const body = bodyFor(dataset.document as Document, call, among('body'));
+  const form = formFor(call, more);
+  const body = form ? undefined : bodyFor(dataset.document as Document, call, among('body'));
   // The field that is added to a list is that of an item.
   const sentBody = Array.isArray(body) ? [...body, ...(Object.keys(more).length > 0 ? [more] : [])] : { ...(body as object), ...more };
   return dataset.send(call.method, query ? `${path}?${query}` : path, {
     key: dataset.keys[who],
+    ...form,
     ...(body === undefined ? {} : { body: sentBody }),
   });
 };

@@ -1,0 +1,82 @@
+import type { Context, Hono } from 'hono';
+import { type ImportPorts, importSkill, readSkillArchive } from '../../commands/skills/import-skill.ts';
+import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
+import { SkillRead } from '../../projections/skills/skill.ts';
+import { authorizeRequest } from '../http/authorize-request.ts';
+import { jsonContentOf } from '../http/example.ts';
+import { assertNoQuery, runOnce } from '../http/mount.ts';
+import { readUpload } from '../http/multipart-body.ts';
+import { operation } from '../http/operation.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
+
+const FIELD = 'upload';
+
+/** What the route needs from infra/. `withSlot` limits how many uploads are in memory at the same time. */
+export type SkillImportDeps = ImportPorts & { readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T> };
+type Deps = SkillImportDeps & { readonly runtime: Runtime };
+
+/** How to authorize and run the import, and to create its response. The route is not in a table: its body is no JSON. */
+const IMPORT = operation({
+  method: 'post',
+  path: '/tenant/:tenant_id/skills/import',
+  summary: 'Import a skill from a zip archive',
+  permit: 'tenant:skills:write',
+  reply: SkillRead,
+  status: 201,
+  location: '/tenant/:tenant_id/skills/:id',
+  run: () => null,
+});
+
+const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
+  const authorize = authorizeRequest(IMPORT, runtime);
+  return async (c: Context): Promise<Response> => {
+    const request = await authorize(c);
+    assertNoQuery(c);
+    return withSlot(request.info.tenant, async () => {
+      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each time.
+      const bytes = await readUpload(c.req.raw, FIELD, MAX_ARCHIVE_BYTES);
+      const fields = await readSkillArchive(ports, bytes);
+      return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });
+    });
+  };
+};
+
+const routes = [
+  plainRoute({
+    method: 'post',
+    path: IMPORT.path,
+    operationId: 'importSkill',
+    summary: IMPORT.summary,
+    description: `The archive has a file \`SKILL.md\` at its root or in its only folder. It starts with YAML between two lines \`---\`, with the fields \`name\` and \`description\`; the rest are the instructions. The slug is derived from the name, and the skill is private. The archive has at most ${MAX_ARCHIVE_BYTES} bytes; archives with links, with paths that lead outside or clash, or with files that are too many or too large are refused. A file must arrive with at least 64 KiB per second, otherwise the response is 408.\n\nRequires the permission \`tenant:skills:write\`.`,
+    tag: 'Skills',
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    requestBody: {
+      required: true,
+      content: {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            required: [FIELD],
+            properties: { [FIELD]: { type: 'string', format: 'binary', description: 'The zip archive' } },
+            additionalProperties: false,
+          },
+          example: { [FIELD]: 'the bytes of the archive' },
+        },
+      },
+    },
+    responses: {
+      201: {
+        description: 'The new skill',
+        headers: { Location: { schema: { type: 'string' } }, ETag: { schema: { type: 'string' } } },
+        content: jsonContentOf(SkillRead, 'output', {}),
+      },
+    },
+    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
+    handler: importRoute,
+  }),
+];
+
+export const mountSkillImport = (app: Hono, runtime: Runtime, deps: SkillImportDeps): void =>
+  mountPlainRoutes(app, routes, { ...deps, runtime });
+export const skillImportPaths = documentPlainRoutes(routes);

@@ -1,0 +1,14 @@
+import { parseDocument } from 'yaml';
+import type { ParseYaml } from '../../commands/skills/import-skill.ts';
+
+/** Parses a YAML text (see `ParseYaml`). Aliases are refused: a short text could name a huge value with them. */
+export const parseYaml: ParseYaml = (text) => {
+  const document = parseDocument(text, { schema: 'core', uniqueKeys: true, logLevel: 'silent', prettyErrors: false });
+  const [error] = document.errors;
+  if (error) return { fault: error.message };
+  try {
+    return { value: document.toJS({ maxAliasCount: 0 }) as unknown };
+  } catch {
+    return { fault: 'aliases are not supported' };
+  }
+};
