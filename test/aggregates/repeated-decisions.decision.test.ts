@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { root } from '../fixtures/child-process.ts';
+import { DECISION_CASES } from '../fixtures/decision-cases.ts';
+
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+
+/** The decisions that append an event again if the same call is made again, each with the reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'agents/agent.ts create': 'gets no state: the command calls it only for a slug that no agent has',
+  'agents/agent-clone.ts clone': 'gets no state: the command calls it only for a slug that no agent has',
+  'agents/agent.ts releaseSlug': 'gets no state: the command calls it only for a deleted agent whose slug is not released',
+  'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
+  'skills/agent-skills.ts replaceConfig': 'gets another ciphertext each time: the command compares the plain texts',
+  'tenants/invitation.ts issue': 'each invitation has a token of its own, which replaces the earlier one',
+  'tenants/tenant.ts openToSuperAdmin': 'each opening of a tenant by a super-admin is recorded, with its reason',
+  'webhooks/delivery.ts requeue': 'each call sends the delivery to the runner once more',
+  'webhooks/integration.ts rotateSecret': 'each rotation has a secret of its own',
+};
+
+/** An exported function of domain/ that returns a list of events. */
+const DECISION = /^export const (\w+) =(?:(?!^export |^const |^type |^\/\*\*)[\s\S])*?\): (?:readonly )?\w*Event\[\] =>/gm;
+
+const decisions = globSync('domain/**/*.ts', { cwd: root }).flatMap((file) => {
+  const path = file.replaceAll('\\', '/').replace(/^domain\//, '');
+  return [...readFileSync(join(root, file), 'utf8').matchAll(DECISION)].map(([, name]) => `${path} ${name}`);
+});
+
+test('every decision in domain/ is tested here or is listed as an exception', () => {
+  const listed = [...DECISION_CASES.flatMap(({ names }) => names), ...Object.keys(EXCEPTIONS)];
+  assert.equal([...new Set(listed)].sort(), decisions.sort());
+});
+
+test(`after any sequence of decisions, the same decision again appends no event (seed ${seed})`, () => {
+  const effects = new Map<string, number>();
+  for (const { check } of DECISION_CASES) check(seed, effects);
+  const without = DECISION_CASES.flatMap(({ names }) => names).filter((name) => !effects.has(name));
+  assert.equal(without, [], 'each of these decisions had an effect at least once');
+});
+
+test.run();
