@@ -117,10 +117,10 @@ export const checkDiskSpace = async (dir: string): Promise<Result> => {
 
 /** Checks the age of the embedded store's last backup. */
 export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<Result> => {
-  const advice = 'annals store backup --to <new directory>, and copy the master key to another place';
+  const advice = 'annals backup --to <new directory>, and copy the master key to another place';
   const last = readJson<BackupRecord>(join(dataDir, 'store', BACKUP_RECORD));
   if (!last && !isStarted) return none('there is nothing to back up yet');
-  if (!last) return warn('annals store backup has never made a backup of this event store', advice);
+  if (!last) return warn('annals backup has never made a backup of this event store', advice);
   const days = Math.floor((Date.now() - Date.parse(last.at)) / DAY_MS);
   const message = `the last one was made at ${last.at}, in ${last.to}`;
   return days > MAX_BACKUP_AGE_DAYS ? warn(`${message}: ${days} days ago`, advice) : ok(message);

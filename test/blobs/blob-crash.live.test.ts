@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openStoreOf } from '../fixtures/blob-process.ts';
-import { root as checkout, startProgram } from '../fixtures/child-process.ts';
+import { root as checkout, startProgram, startWithFullDisk } from '../fixtures/child-process.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
@@ -46,6 +46,14 @@ test('storing and reading a content of 300 MiB as a stream takes less than 100 M
   const { isSame, grownMiB } = JSON.parse(program.output()) as { isSame: boolean; grownMiB: number };
   assert.is(isSame, true);
   assert.ok(grownMiB < 100, `the process grew by ${grownMiB} MiB`);
+});
+
+test('on a full disk, put is refused as unavailable, and leaves neither a content nor a draft', async () => {
+  const { dir: root } = createTempDirectory();
+  const program = startWithFullDisk(child, root, '1000', 'once');
+  await program.ended;
+  assert.is(program.output().trim(), 'unavailable: The file store is full: try again later');
+  assert.equal(globSync('**/*', { cwd: root }), ['drafts']);
 });
 
 test.run();

@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { copyFileSync, globSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import fs, { type FileHandle } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Blobs } from '../../commands/blobs.ts';
@@ -51,6 +53,32 @@ const isDamaged = async (blobs: Blobs, sha256: string, original: Buffer): Promis
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
+
+/** Calls `onStep` for each file that is flushed and each name that is given to a file. @returns what undoes that */
+const observeFiles = (onStep: (step: string) => void): (() => void) => {
+  const { open, link } = fs;
+  const patched = {
+    open: async (...args: Parameters<typeof open>): Promise<FileHandle> => {
+      const handle = await open(...args);
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        onStep(`sync ${args[0]}`);
+        await sync();
+      };
+      return handle;
+    },
+    link: async (from: string, to: string): Promise<void> => {
+      onStep(`link ${to}`);
+      await link(from, to);
+    },
+  };
+  Object.assign(fs, patched);
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(fs, { open, link });
+    syncBuiltinESMExports();
+  };
+};
 
 const SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 17];
 
@@ -195,6 +223,23 @@ test('a file that was copied to another digest or another tenant cannot be read 
   await isRefusedAtOnce(acme, one.sha256);
   copyFileSync(pathOf(two.sha256), pathOf(one.sha256, 'other'));
   await isRefusedAtOnce(other, one.sha256);
+});
+
+test('a content is flushed to the disk before it gets its name, and its directories are flushed before put resolves', async () => {
+  const { acme, root, pathOf } = await openTestStore();
+  const steps: string[] = [];
+  const restore = observeFiles((step) => steps.push(step.replace(root, '').replace(/drafts\/.*/, 'drafts/draft')));
+  try {
+    const { sha256 } = await acme.put(Buffer.from('content'));
+    const path = pathOf(sha256).replace(root, '');
+    const [group, tenant] = [dirname(path), dirname(dirname(path))];
+    const named = steps.indexOf(`link ${path}`);
+    assert.ok(named > 0);
+    for (const step of ['sync /drafts/draft', `sync ${tenant}`, 'sync ']) assert.ok(steps.slice(0, named).includes(step), step);
+    assert.ok(steps.slice(named).includes(`sync ${group}`));
+  } finally {
+    restore();
+  }
 });
 
 test.run();
