@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
 import type { Services } from './fixtures/given-services.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
 import { dropDatabases, RUN } from './fixtures/test-services.ts';
+import { runInOrder } from './run-in-order.ts';
 
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
@@ -22,12 +23,17 @@ const root = `${import.meta.dirname}/..`;
 const limitOf = (file: string): number =>
   Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
-/** The matching test files. Those with a long time limit come first, so that none of them runs alone at the end. */
+const isLive = (file: string): boolean => file.endsWith('.live.test.ts');
+
+/**
+ * The matching test files. Those that take long come first, so that none of them runs alone at the end: the ones with a
+ * long time limit, then the other live tests.
+ */
 const matchingFiles = (parts: readonly string[]): string[] =>
   globSync('test/**/*.test.ts', { cwd: root })
     .map((file) => file.split(sep).join('/'))
     .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-    .sort((a, b) => limitOf(b) - limitOf(a) || a.localeCompare(b));
+    .sort((a, b) => limitOf(b) - limitOf(a) || Number(isLive(b)) - Number(isLive(a)) || a.localeCompare(b));
 
 type Counts = { total: number; passed: number; skipped: number };
 
@@ -104,16 +110,13 @@ const report = (outcome: Outcome): void => {
 };
 
 const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome[]> => {
-  const waiting = [...files];
   const outcomes: Outcome[] = [];
-  const runNext = async (): Promise<void> => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const outcome = await runFile(file, env);
-      outcomes.push(outcome);
-      report(outcome);
-    }
+  const run = async (file: string): Promise<void> => {
+    const outcome = await runFile(file, env);
+    outcomes.push(outcome);
+    report(outcome);
   };
-  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, runNext));
+  await runInOrder(files.map((file) => () => run(file)));
   return outcomes;
 };
 
@@ -124,6 +127,8 @@ const runAll = async (files: readonly string[], env: NodeJS.ProcessEnv): Promise
 const environment = ({ eventstoreUrl, databaseUrl, natsUrl, natsAccountSeed, natsRunnerAccountSeed }: Services): NodeJS.ProcessEnv => ({
   ...unconfiguredEnvironment(),
   NO_COLOR: '1',
+  // Half the processor time of a small test file is the compilation of what it imports.
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || COMPILE_CACHE,
   TEST_EVENTSTORE_URL: eventstoreUrl,
   TEST_DATABASE_URL: databaseUrl,
   TEST_NATS_URL: natsUrl,
