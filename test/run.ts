@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { COMPILE_CACHE } from '../infra/processes/compile-cache.ts';
 import { unconfiguredEnvironment } from './fixtures/child-process.ts';
 import type { Services } from './fixtures/given-services.ts';
+import { deadline, loadFactor } from './fixtures/load-factor.ts';
 import { type Running, startServices } from './fixtures/start-services.ts';
 import { dropDatabases, RUN } from './fixtures/test-services.ts';
 import { runInOrder } from './run-in-order.ts';
@@ -12,14 +13,15 @@ import { runInOrder } from './run-in-order.ts';
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
 const DEFAULT_TIMEOUT_S = 120;
-/** How long the process of a test file may run after its last test, to close its servers and connections. */
+/** How long the process of a test file may run after its last test on an idle machine, to close its servers and connections. */
 const CLOSE_TIMEOUT_MS = 15_000;
+const LIMIT_CHECK_INTERVAL_MS = 1_000;
 /** How long after SIGTERM a test file that still runs is killed. */
 const KILL_DELAY_MS = 2_000;
 
 const root = `${import.meta.dirname}/..`;
 
-/** A test file's time limit in seconds. Its first line sets one: `// limit: <seconds>`. */
+/** A test file's time limit in seconds on an idle machine. Its first line sets one: `// limit: <seconds>`. */
 const limitOf = (file: string): number =>
   Number(/^\/\/ limit: (\d+)/.exec(readFileSync(`${root}/${file}`, 'utf8'))?.[1] ?? DEFAULT_TIMEOUT_S);
 
@@ -74,21 +76,23 @@ const runFile = (file: string, env: NodeJS.ProcessEnv): Promise<Outcome> =>
     let output = '';
     let overdue: string | undefined;
     let closing: NodeJS.Timeout | undefined;
-    const killTimer = setTimeout(() => {
-      overdue = `took longer than ${limit} s`;
+    const isOver = deadline(limit * 1000);
+    const limitCheck = setInterval(() => {
+      if (overdue || !isOver()) return;
+      overdue = `took longer than ${limit} s, or the equivalent on a busy machine`;
       end(child);
-    }, limit * 1000);
+    }, LIMIT_CHECK_INTERVAL_MS);
     const onOutput = (part: string): void => {
       output += stripVTControlCharacters(part);
       if (closing || !countsIn(output)) return;
       closing = setTimeout(() => {
         overdue ??= `did not end within ${CLOSE_TIMEOUT_MS / 1000} s after its tests: it leaves something open`;
         end(child);
-      }, CLOSE_TIMEOUT_MS);
+      }, CLOSE_TIMEOUT_MS * loadFactor());
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput);
     child.once('close', (code, signal) => {
-      clearTimeout(killTimer);
+      clearInterval(limitCheck);
       clearTimeout(closing);
       activeFiles.delete(child);
       resolve({

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
+import { test } from 'uvu';
 import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
@@ -10,6 +11,7 @@ import { endProcess, type ProcessRef } from '../../infra/supervision/os-process.
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
 import { type Program, root, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { deadline, loadFactor } from '../fixtures/load-factor.ts';
 
 export const PROCESS_NAMES = ['serve', 'work', 'store', 'postgres', 'nats'] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
@@ -21,6 +23,8 @@ export const mainFile = join(root, 'infra', 'main.ts');
 export const ADMIN_KEY = buildKey('Fau1tK3y', 'onlyTestsHaveThisKeyForThePlatfo');
 
 const STOP_TIMEOUT_MS = 30_000;
+/** How long `kill` waits for the process to exist, and then for its successor, on an idle machine. */
+const KILL_TIMEOUT_MS = 10_000;
 const MAX_TRIES = 200;
 
 /**
@@ -46,7 +50,7 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
     method,
     headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(15_000),
+    signal: AbortSignal.timeout(15_000 * loadFactor()),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
@@ -79,7 +83,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
   };
 
   const stop = async (): Promise<number | NodeJS.Signals | undefined> => {
-    const killTimer = setTimeout(() => running?.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    const killTimer = setTimeout(() => running?.child.kill('SIGKILL'), STOP_TIMEOUT_MS * loadFactor());
     const code = await running?.stop();
     clearTimeout(killTimer);
     running = undefined;
@@ -96,14 +100,11 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
   /** Kills a process with SIGKILL. Resolves with the milliseconds until its successor has started. */
   const kill = async (name: ProcessName): Promise<number> => {
     let killed = processOf(name);
-    for (let tries = 0; !killed && tries < MAX_TRIES; tries++) {
-      await sleep(50);
-      killed = processOf(name);
-    }
+    for (const isOver = deadline(KILL_TIMEOUT_MS); !killed && !isOver(); killed = processOf(name)) await sleep(50);
     if (!killed) throw new Error(`the process ${name} does not run, so it cannot be killed`);
     process.kill(killed.pid, 'SIGKILL');
     const killedAt = Date.now();
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (const isOver = deadline(KILL_TIMEOUT_MS); !isOver(); ) {
       await sleep(25);
       const next = processOf(name);
       if (next && next.pid !== killed.pid) return Date.now() - killedAt;
@@ -202,3 +203,28 @@ export const withPlatform = (use: (platform: Platform) => Promise<void>, variabl
       await platform.close();
     }
   });
+
+/**
+ * Returns a function like `withPlatform` for tests of one file that leave the platform usable: they share a platform,
+ * which starts with the first of these tests and stops after the last test of the file.
+ */
+export const sharedPlatform = (variables: NodeJS.ProcessEnv = {}): ((use: (platform: Platform) => Promise<void>) => Promise<void>) => {
+  const started = Promise.withResolvers<Platform>();
+  const finished = Promise.withResolvers<void>();
+  let running: Promise<void> | undefined;
+  const run = (platform: Platform): Promise<void> => {
+    started.resolve(platform);
+    return finished.promise;
+  };
+  test.after(async () => {
+    finished.resolve();
+    await running?.catch(() => {});
+  });
+  return async (use) => {
+    if (!running) {
+      running = withPlatform(run, variables);
+      running.catch(started.reject);
+    }
+    await use(await started.promise);
+  };
+};

@@ -6,10 +6,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+
+const onPlatform = sharedPlatform();
 
 const degraded = async ({ call }: Platform): Promise<string[]> =>
   (JSON.parse((await call('GET', '/readyz')).text) as { degraded: string[] }).degraded;
@@ -39,7 +41,7 @@ const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
 test('while the broker accepts no messages, /readyz reports the delivery to runners and the recording of acknowledgements as degraded, and the doctor gives the reason', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     await workerReported(platform);
     const nats = await platform.connectNats();
     const { streams } = await nats.jetstreamManager();
@@ -53,20 +55,8 @@ test('while the broker accepts no messages, /readyz reports the delivery to runn
     await nats.close();
   }));
 
-test('the doctor reports for each projection how many streams have parked events', () =>
-  withPlatform(async (platform) => {
-    await workerReported(platform);
-    assert.match(await examined(platform, 'projections'), /^ok +projections /);
-    const log = platform.openLog();
-    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
-    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
-    await log.close();
-    await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
-    assert.match(await examined(platform, 'parked'), /^FAIL +parked events not applied: agents: 2\b/);
-  }));
-
 test('after a delivery has failed because the disk was full, /readyz answers 503 until a delivery is accepted', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
     const create = async (path: string, body: object) => JSON.parse((await call('POST', path, body)).text);
@@ -95,7 +85,7 @@ test('after a delivery has failed because the disk was full, /readyz answers 503
   }));
 
 test('the doctor reports a master key that is not the one that encrypted the data keys in the log', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
     assert.match(await examined(platform, 'master'), /^ok +master key /);
@@ -103,7 +93,7 @@ test('the doctor reports a master key that is not the one that encrypted the dat
   }));
 
 test('/readyz and the doctor report a worker that has stopped reporting its state, until it reports again', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;
     process.kill(pid, 'SIGSTOP');
@@ -114,6 +104,19 @@ test('/readyz and the doctor report a worker that has stopped reporting its stat
       process.kill(pid, 'SIGCONT');
     }
     await reportedAs(platform);
+  }));
+
+// This test is the last one of those that share the platform, because the parked events stay.
+test('the doctor reports for each projection how many streams have parked events', () =>
+  onPlatform(async (platform) => {
+    await workerReported(platform);
+    assert.match(await examined(platform, 'projections'), /^ok +projections /);
+    const log = platform.openLog();
+    const meta = { tenant: 't', actor: { kind: 'system', id: 'test' }, at: new Date().toISOString(), v: 1 } as const;
+    for (const id of ['a', 'b']) await log.append(`agent-t.${id}`, 'none', [{ id: randomUUID(), type: 'AgentDeleted', data: {}, meta }]);
+    await log.close();
+    await eventually('the doctor finds it', async () => /^FAIL .*agents: 2\b/.test(await examined(platform, 'projections')));
+    assert.match(await examined(platform, 'parked'), /^FAIL +parked events not applied: agents: 2\b/);
   }));
 
 test('the doctor checks a service at the IPv6 address that it listens on', async () => {

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { consumerName, STREAM } from '../../domain/runners/runner-credential.ts';
 import { ensureConsumer } from '../../infra/nats/jetstream.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { expectReply, type Platform, withPlatform } from '../faults/platform.ts';
+import { expectReply, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { eventually, root } from '../fixtures/child-process.ts';
 import { type Scrape, scrape, seriesSum } from '../fixtures/scrape.ts';
 import { SECRET, sign } from '../fixtures/webhook-platform.ts';
@@ -98,26 +98,26 @@ const assertQueriesAnswered = (scrapes: readonly Scrape[]): void => {
 const count = (scraped: Scrape, outcome: string, reason: string): number | undefined =>
   seriesSum(scraped, 'annals_deliveries_total', { outcome, reason });
 
-const withMetrics = async (use: (platform: Platform, work: string) => Promise<void>): Promise<void> => {
-  const port = await freePort();
-  await withPlatform((platform) => use(platform, `http://127.0.0.1:${port}`), { METRICS_PORT: String(port), METRICS_TOKEN: 'the-token' });
-};
+const METRICS_PORT = String(await freePort());
+const WORK = `http://127.0.0.1:${METRICS_PORT}`;
+const onPlatform = sharedPlatform({ METRICS_PORT, METRICS_TOKEN: 'the-token' });
 
+// This test is the first one, because it compares counts with those of a new platform.
 test('the processes serve and work export every metric that the dashboard and the alert rules use, with the right values', () =>
-  withMetrics(async (platform, work) => {
+  onPlatform(async (platform) => {
     const { url, data } = platform;
     const { tenant, agent, deliver } = await connectAgent(platform);
     for (const id of ['1', '2', '3', '4', '4']) await deliver(id);
     assert.is(await deliver('5', { event: 'ping' }), 202);
     assert.is(await deliver('6', { secret: 'guessed' }), 401);
     assert.is(await deliver('7', { address: agent }), 404);
-    await eventually('all four messages are published', async () => seriesSum(await scrape(work), 'annals_relay_lag_events') === 0);
+    await eventually('all four messages are published', async () => seriesSum(await scrape(WORK), 'annals_relay_lag_events') === 0);
     await runAgent(platform, tenant, agent);
     for (let tries = 0; tries < 25; tries++) await fetch(`${url}/me`, { headers: { authorization: 'Bearer guessed' } });
-    await eventually('the acknowledgement is recorded', async () => seriesSum(await scrape(work), 'annals_delivery_seconds_count') === 1);
-    await eventually('the backlog is read again', async () => seriesSum(await scrape(work), 'annals_unacknowledged_messages') === 2);
+    await eventually('the acknowledgement is recorded', async () => seriesSum(await scrape(WORK), 'annals_delivery_seconds_count') === 1);
+    await eventually('the backlog is read again', async () => seriesSum(await scrape(WORK), 'annals_unacknowledged_messages') === 2);
 
-    const [served, worked] = await Promise.all([scrape(url), scrape(work)]);
+    const [served, worked] = await Promise.all([scrape(url), scrape(WORK)]);
     assert.equal(
       {
         accepted: count(served, 'accepted', ''),
@@ -163,12 +163,14 @@ test('the processes serve and work export every metric that the dashboard and th
 
     assertQueriesAnswered([served, worked]);
 
-    renameSync(join(data, 'master.key'), join(data, 'master.key.away'));
+    const masterKey = join(data, 'master.key');
+    renameSync(masterKey, `${masterKey}.away`);
     await eventually('the missing key is noticed', async () => seriesSum(await scrape(url), 'annals_master_key_readable') === 0);
+    renameSync(`${masterKey}.away`, masterKey);
   }));
 
 test('both serve and work show their metrics only to callers on the same machine and to callers with the metrics token', () =>
-  withMetrics(async ({ url }, work) => {
+  onPlatform(async ({ url }) => {
     const read = async (base: string, headers = {}, path = '/metrics') => {
       const response = await fetch(base + path, { headers });
       return [response.status, response.headers.get('content-type')?.split(';')[0]];
@@ -176,38 +178,17 @@ test('both serve and work show their metrics only to callers on the same machine
     const proxied = { 'x-forwarded-for': '192.0.2.1' };
     const refused = [401, 'application/problem+json'];
     const answered = [200, 'text/plain'];
-    for (const base of [url, work]) {
+    for (const base of [url, WORK]) {
       assert.equal(await read(base), answered);
       assert.equal(await read(base, proxied), refused);
       assert.equal(await read(base, { ...proxied, authorization: 'Bearer another-token' }), refused);
       assert.equal(await read(base, { ...proxied, authorization: 'Bearer the-token' }), answered);
     }
-    assert.equal(await read(work, {}, '/me'), [404, 'application/problem+json']);
-  }));
-
-test('only one of two workers exports the metrics of the whole platform; if that worker is killed, again exactly one does', () =>
-  withMetrics(async (platform, work) => {
-    const gauges = ['annals_projection_position', 'annals_relay_lag_events', 'annals_consumers', 'annals_disk_free_bytes'];
-    /** The number of these gauges that a worker exports; none while it does not answer. */
-    const exported = async (base: string): Promise<number> => {
-      const scraped = await scrape(base).catch(() => null);
-      return gauges.filter((name) => scraped && seriesSum(scraped, name) !== undefined).length;
-    };
-    await eventually('the first worker exports all', async () => (await exported(work)) === gauges.length);
-    const port = await freePort();
-    await platform.startWorkProcess(/"serving metrics"/, { METRICS_PORT: String(port) });
-    const other = `http://127.0.0.1:${port}`;
-    assert.is(await exported(other), 0);
-    assert.is(seriesSum(await scrape(other), 'annals_build_info', { process: 'work' }), 1);
-    await platform.kill('work');
-    await eventually('one of them exports all, and the other one nothing', async () => {
-      const counts = await Promise.all([work, other].map(exported));
-      return counts.sort((a, b) => a - b).join() === `0,${gauges.length}`;
-    });
+    assert.equal(await read(WORK, {}, '/me'), [404, 'application/problem+json']);
   }));
 
 test('a worker works even if METRICS_PORT is taken, and serves its metrics as soon as the port is free', () =>
-  withMetrics(async (platform) => {
+  onPlatform(async (platform) => {
     const port = await freePort();
     const occupant = createServer().listen(port, '127.0.0.1');
     const worker = await platform.startWorkProcess(/METRICS_PORT cannot be listened on/, { METRICS_PORT: String(port) });
@@ -215,6 +196,28 @@ test('a worker works even if METRICS_PORT is taken, and serves its metrics as so
     await new Promise((resolve) => occupant.close(resolve));
     await worker.waitForOutput(/"serving metrics"/);
     await scrape(`http://127.0.0.1:${port}`);
+    await worker.stop();
+  }));
+
+test('only one of two workers exports the metrics of the whole platform; if that worker is killed, again exactly one does', () =>
+  onPlatform(async (platform) => {
+    const gauges = ['annals_projection_position', 'annals_relay_lag_events', 'annals_consumers', 'annals_disk_free_bytes'];
+    /** The number of these gauges that a worker exports; none while it does not answer. */
+    const exported = async (base: string): Promise<number> => {
+      const scraped = await scrape(base).catch(() => null);
+      return gauges.filter((name) => scraped && seriesSum(scraped, name) !== undefined).length;
+    };
+    await eventually('the first worker exports all', async () => (await exported(WORK)) === gauges.length);
+    const port = await freePort();
+    await platform.startWorkProcess(/"serving metrics"/, { METRICS_PORT: String(port) });
+    const other = `http://127.0.0.1:${port}`;
+    assert.is(await exported(other), 0);
+    assert.is(seriesSum(await scrape(other), 'annals_build_info', { process: 'work' }), 1);
+    await platform.kill('work');
+    await eventually('one of them exports all, and the other one nothing', async () => {
+      const counts = await Promise.all([WORK, other].map(exported));
+      return counts.sort((a, b) => a - b).join() === `0,${gauges.length}`;
+    });
   }));
 
 test('every alert rule has a summary, and there are at least six rules', () => {

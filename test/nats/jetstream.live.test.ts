@@ -9,6 +9,7 @@ import { connectNats } from '../../infra/nats/connect.ts';
 import { ensureStream, manager } from '../../infra/nats/jetstream.ts';
 import { errorCode, isWrongSequence } from '../../infra/nats/jetstream-errors.ts';
 import { createUserCredentials } from '../../infra/nats/jwt.ts';
+import { deadline } from '../fixtures/load-factor.ts';
 import { services } from '../fixtures/test-services.ts';
 
 // These tests check what the platform requires of any NATS server. NATS_URL selects a server; without it, this file
@@ -50,8 +51,8 @@ const numbers = (from: number, count: number): number[] => Array.from({ length: 
 const lastSequence = async (name: string): Promise<number> => (await streams.info(name)).state.last_seq;
 
 const eventually = async (what: string, isTrue: () => Promise<boolean>): Promise<void> => {
-  for (const end = Date.now() + 10_000; !(await isTrue()); await sleep(20))
-    if (Date.now() > end) throw new Error(`this never became true: ${what}`);
+  for (const isOver = deadline(10_000); !(await isTrue()); await sleep(20))
+    if (isOver()) throw new Error(`this never became true: ${what}`);
 };
 
 const settle = async (consumer: Consumer, reply: 'ack' | 'term'): Promise<void> => {

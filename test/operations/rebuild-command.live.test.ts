@@ -4,8 +4,10 @@ import pg from 'pg';
 import { test } from 'uvu';
 import { equal, is, match } from 'uvu/assert';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
-import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+
+const onPlatform = sharedPlatform();
 
 /** Runs a command against a platform. Returns its exit code and its output. */
 const run = async ({ data, url }: Platform, ...words: readonly string[]): Promise<[number, string]> => {
@@ -35,8 +37,9 @@ const corruptPlans = async (platform: Platform): Promise<void> => {
   await client.query(`update plans.plans set doc = '{}'`).finally(() => client.end());
 };
 
+// This test is the first one, because it expects that nothing was promoted before.
 test('annals rebuild records each promotion in the log; with --if-equal, it aborts if the new rows differ from the live ones', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const [code, output] = await run(platform, 'rebuild', 'plans');
     match(output, /^plans {2}rebuilt: 1 rows compared, 0 differed$/m);
     is(code, 0);
@@ -61,7 +64,7 @@ test('annals rebuild records each promotion in the log; with --if-equal, it abor
   }));
 
 test('after Ctrl-C, annals rebuild says that the worker continues the rebuild, and the next annals rebuild waits for that rebuild', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     is((await run(platform, 'rebuild', 'plans'))[0], 0);
     const worker = readPidFile(join(platform.data, 'run/work.pid'))!.pid;
     process.kill(worker, 'SIGSTOP');
@@ -80,7 +83,7 @@ test('after Ctrl-C, annals rebuild says that the worker continues the rebuild, a
   }));
 
 test('with --json, annals verify and annals store verify print one line of JSON', () =>
-  withPlatform(async (platform) => {
+  onPlatform(async (platform) => {
     const [code, rows] = await run(platform, 'verify', '--json');
     is(code, 0);
     const { ok, projections } = JSON.parse(rows);
