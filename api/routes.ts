@@ -1,3 +1,4 @@
+import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import { agentOperations } from './agents/agent.ts';
@@ -7,6 +8,7 @@ import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { cloneAgentOperations } from './agents/clone-agent.ts';
+import { codeRefOperationsOf } from './agents/code-ref.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
@@ -38,18 +40,25 @@ import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
+  readonly codeHost: CodeHost;
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
-const areasOf = ({ createBrokerUser, storedDelivery, projectionAdmin }: OperationPorts): Readonly<Record<string, Operations>> => ({
+const areasOf = ({
+  codeHost,
+  createBrokerUser,
+  storedDelivery,
+  projectionAdmin,
+}: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
     ...agentOperations,
     ...cloneAgentOperations,
     ...favoriteAgentOperations,
     ...agentSettingsOperations,
+    ...codeRefOperationsOf(codeHost),
     ...agentModelOperations,
     ...agentMailOperations,
     ...agentHistoryOperations,

@@ -136,10 +136,8 @@ export const reservedVariables: readonly string[] = [
   'SMTP_URL',
   'SMTP_LISTEN',
   'MAIL_DOMAIN',
-  'EGRESS_ALLOW',
   'OAUTH_<PROVIDER>_CLIENT_ID',
   'OAUTH_<PROVIDER>_CLIENT_SECRET',
-  'GIT_TOKEN_<HOST>',
 ];
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;

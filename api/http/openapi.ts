@@ -47,6 +47,7 @@ const problemStatusesOf = (row: Operation): number[] => [
   ...(isRead(row) ? [] : [409, 412]),
   ...(readsBody(row) ? [408, 413, 415] : []),
   422,
+  ...(row.asksOtherHosts ? [502] : []),
   503,
 ];
 

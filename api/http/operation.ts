@@ -101,6 +101,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * only `*` is accepted.
    */
   readonly noETag?: true;
+  /** Whether the operation can fail because of the answer of another host. It then has the status 502. */
+  readonly asksOtherHosts?: true;
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read | SecretRead> | Loaded<unknown> | Read;
 };
 

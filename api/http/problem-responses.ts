@@ -133,6 +133,11 @@ export const PROBLEM_SCHEMA = {
     allowed: { type: 'integer', description: 'With `plan_limit`: how many the plan allows' },
     user_id: text('With `conflict`: the member whom it concerns'),
     agent_ids: { type: 'array', items: { type: 'string' }, description: 'With `conflict`: the agents that would lose their last owner' },
+    nearest: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'With `invalid`: existing names that are similar to the refused one',
+    },
     request_id: text('The id of the request; it is also in the header `X-Request-Id` and in the log of the platform'),
   },
 };

@@ -32,6 +32,8 @@ export type AgentEvent =
   | { type: 'AgentSkillAuthoringChanged'; data: { can_author_skills: boolean } }
   | { type: 'AgentSkillVisibilityScopeChanged'; data: { skill_visibility_scope: SkillVisibilityScope } }
   | { type: 'AgentBudgetChanged'; data: Budget }
+  | { type: 'AgentRepoLinked'; data: Pick<Agent, 'repo_url' | 'code_ref'> }
+  | { type: 'AgentCodeRefPinned'; data: Pick<Agent, 'code_ref'> }
   | { type: 'AgentAdminOnlyChanged'; data: { is_admin_only: boolean } }
   | { type: 'AgentModelChainReordered'; data: { models: readonly ChainLink[] } }
   | { type: 'AgentModelGranted'; data: { model_id: string; models: readonly ChainLink[] } }
@@ -164,6 +166,8 @@ const applyEvent = (agent: Agent, event: Recorded<LaterEvent>, transient?: Trans
     case 'AgentSkillAuthoringChanged':
     case 'AgentSkillVisibilityScopeChanged':
     case 'AgentBudgetChanged':
+    case 'AgentRepoLinked':
+    case 'AgentCodeRefPinned':
       return event.data;
     case 'AgentAdminOnlyChanged':
       return { ...event.data, admin_only_by: eventRef(event) };

@@ -4,7 +4,7 @@ import type { ServiceName } from './systemd-unit.ts';
 
 const README = join(import.meta.dirname, '../../README.md');
 const NAME_WIDTH = 20;
-const ROW = /^\|((?: *`[A-Z][A-Z0-9_]*` *,?)+)\|([^|]*)\|([^|]*)\|$/gm;
+const ROW = /^\|((?: *`[A-Z][A-Z0-9_<>]*` *,?)+)\|([^|]*)\|([^|]*)\|$/gm;
 
 const OF_BOTH = [
   'ANNALS_DATA',
@@ -23,6 +23,8 @@ const OF_SERVE = [
   'MASTER_KEY_FILE',
   'ANNALS_ADMIN_KEY',
   'CORS_ORIGINS',
+  'EGRESS_ALLOW',
+  'GIT_TOKEN_<HOST>',
   'OIDC_ISSUER',
   'OIDC_AUDIENCE',
   'OIDC_CLIENT_ID',
@@ -52,7 +54,7 @@ type Variable = { readonly name: string; readonly meaning: string };
  */
 const variablesIn = (readme: string): Variable[] =>
   [...readme.matchAll(ROW)].flatMap(([, cell = '', meaning = '', defaults = '']) => {
-    const names = cell.match(/[A-Z][A-Z0-9_]*/g) ?? [];
+    const names = cell.match(/[A-Z][A-Z0-9_<>]*/g) ?? [];
     const values = names.length === 1 ? [plain(defaults)] : plain(defaults).split(', ');
     return names.map((name, index) => ({ name, meaning: `${plain(meaning)}${values[index] ? ` (default: ${values[index]})` : ''}` }));
   });

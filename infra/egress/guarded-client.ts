@@ -19,8 +19,10 @@ export type EgressResponse = {
   /** The URL that has answered, after redirects. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body. Read it to its end, or leave the loop: both free the connection. Reading can throw an EgressError. */
-  readonly body: AsyncIterableIterator<Uint8Array>;
+  /** The body, to be read once. Reading can throw an EgressError. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Closes the connection if the body has not been read to its end. Call it if you may not read the body. */
+  readonly discard: () => void;
 };
 
 /** The client for all requests to URLs that users give. */
@@ -30,7 +32,7 @@ export type GuardedClient = {
   /** Sends a request. Any status is a result, apart from that of a redirect. @throws EgressError */
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
   /** Sends a request and reads the whole body. @throws EgressError */
-  readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body'> & { readonly bytes: Uint8Array }>;
+  readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
   readonly close: () => Promise<void>;
 };
 
@@ -43,10 +45,10 @@ export type GuardedClientOptions = Pick<ConnectorOptions, 'resolve' | 'build'> &
 
 const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error', () => undefined).destroy();
 
-type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly free: () => void };
+type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly end: () => void };
 
 /** Counts the bytes of a body. @throws EgressError if there are more than `maxBytes`, or the body does not end properly */
-async function* limitedBody({ response, host, maxBytes, free }: Body): AsyncIterableIterator<Uint8Array> {
+async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncIterable<Uint8Array> {
   let bytes = 0;
   try {
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
@@ -57,8 +59,7 @@ async function* limitedBody({ response, host, maxBytes, free }: Body): AsyncIter
   } catch (error) {
     throw responseFailure(error, host);
   } finally {
-    discard(response);
-    free();
+    end();
   }
 }
 
@@ -107,7 +108,12 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
         const next = redirected(attempt, response, rules);
         if (!next) {
           checkHeaders(response, host, maxBytes);
-          return { status: response.statusCode, headers: response.headers, url, body: limitedBody({ response, host, maxBytes, free }) };
+          const end = (): void => {
+            discard(response);
+            free();
+          };
+          const body = limitedBody({ response, host, maxBytes, end });
+          return { status: response.statusCode, headers: response.headers, url, body, discard: end };
         }
         attempt = next;
       } catch (error) {
@@ -135,7 +141,7 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     checkUrl: (url) => void rules.checkUrl(url),
     request,
     read: async (wanted) => {
-      const { body, ...response } = await request(wanted);
+      const { body, discard: _, ...response } = await request(wanted);
       return { ...response, bytes: await collect(body) };
     },
     close: () => agent.destroy(),

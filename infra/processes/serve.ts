@@ -19,8 +19,10 @@ import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
+import { createGuardedClient } from '../egress/guarded-client.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
+import { createCodeHost } from '../git/code-host.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
@@ -144,7 +146,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await metrics.addServices({ event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery(log);
+  const egress = createGuardedClient({ allow: config.egressAllow });
   const operations = operationsOf({
+    codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();
@@ -205,6 +209,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       metrics.close();
       await ports.close();
       await close();
+      await egress.close();
       await connections.close();
     },
   };

@@ -186,6 +186,8 @@ export const agents = {
     AgentSkillAuthoringChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentSkillVisibilityScopeChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentBudgetChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentRepoLinked: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
+    AgentCodeRefPinned: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentAdminOnlyChanged: (event) => patch('agents', keyOf(event), { ...event.data, updated_at: event.at }),
     AgentModelChainReordered: patchChain,
     AgentModelGranted: patchChain,

@@ -7,6 +7,7 @@ import { sign } from '../fixtures/webhook-platform.ts';
 export const createResources = async (p: TestPlatform) => {
   const made = async (path: string, body: object) => ((await p.send('POST', path, { body })).body as { id: string }).id;
   const agent = await made(`${p.tenant}/agents`, { name: 'Agent', slug: `a${Math.random().toString(36).slice(2)}` });
+  await p.send('PUT', `${p.tenant}/agents/${agent}/repo`, { body: { url: 'https://git.example.com/agent.git' } });
   const { user_id, key_id } = await addMember(p, 'MEMBER', p.tenant_id, `m${Math.random().toString(36).slice(2)}@example.com`);
   const victim = await made('/admin/tenants', { name: 'V', slug: `v${Math.random().toString(36).slice(2)}`, owner_email: 'v@example.com' });
   const secret = 'a secret of more than 24 bytes';
@@ -46,6 +47,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) =
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
+    ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
   };

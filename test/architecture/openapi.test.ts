@@ -1,3 +1,4 @@
+// limit: 240
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';

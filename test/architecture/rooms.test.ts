@@ -48,6 +48,7 @@ const INFRA_FOLDERS = [
   'cli',
   'cli/demo',
   'egress',
+  'git',
   'eventstore',
   'eventstore/embedded',
   'http',

@@ -23,7 +23,7 @@ for (const service of SERVICES)
       lines.map((line) => line.trim().split(' ')[0]),
       VARIABLES_OF[service],
     );
-    for (const line of lines) match(line, /^ {2}[A-Z_]+ +[^ ].{10}/);
+    for (const line of lines) match(line, /^ {2}[A-Z_<>]+ +[^ ].{10}/);
     ok(lines.some((line) => /PORT +where the API listens \(default: 4100\)$/.test(line)));
   });
 

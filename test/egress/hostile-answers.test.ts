@@ -2,7 +2,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { PROBLEMS } from '../../api/http/problem.ts';
-import { EgressError, refusalOfEgress } from '../../infra/egress/egress-error.ts';
+import { refusalOfEgress } from '../../commands/egress-failure.ts';
+import { EgressError } from '../../infra/egress/egress-error.ts';
 import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 

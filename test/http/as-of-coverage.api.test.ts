@@ -22,6 +22,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listAgentIntegrations: 'a list that is not among those of decisions.md',
   listAgentMailboxes: 'a list that is not among those of decisions.md',
   listAgentAttachments: 'a list that is not among those of decisions.md',
+  listAgentRepoRefs: 'what another host says now',
   listSkills: 'a list that is not among those of decisions.md; each of them has it',
   listModels: 'the platform’s models, which belong to no tenant',
   listAuditLogs: 'the log itself: `to` ends it',

@@ -26,6 +26,7 @@ import {
  */
 const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   working_hours_tz: 'must be a time zone',
+  url: 'must be a URL without credentials',
   secret: 'must have at least 24 bytes, unless the provider issues it',
 };
 

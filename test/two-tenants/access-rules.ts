@@ -30,6 +30,9 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/history                    agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/diff                       agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/can-author-skills          agent:roles:write
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-visibility-scope     agent:skills:write
+PUT    /tenant/{tenant_id}/agents/{agent_id}/repo                       agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/repo-refs                  agent:read
+PATCH  /tenant/{tenant_id}/agents/{agent_id}/code-ref                   agent:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/budget                     agent:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/slack-config               agent:read

@@ -116,6 +116,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   await request(p, 'PATCH', `${tenant}/agents/${agent}/skills/${skill}/config`, owner, { config: { token: 'a token' } });
   await request(p, 'PUT', `${tenant}/agents/${agent}/skill-permissions`, owner, { permissions: [{ skill_id: skill }] });
   await request(p, 'PUT', `${tenant}/agents/${agent}/can-author-skills`, owner, { can_author_skills: true });
+  await request(p, 'PUT', `${tenant}/agents/${agent}/repo`, owner, { url: 'https://git.example.com/agent.git' });
   const tool = await post('/tools', { name: 'tool', display_name: 'Tool', description: 'A tool' });
   await post(`/agents/${agent}/tools`, { tool_id: tool.id });
   const resources: Resources = {

@@ -1,0 +1,117 @@
+import type { CodeHost, CodeHostFailure, HostAnswer, ListedRefs } from '../../commands/agents/code-host.ts';
+import { isRefName, MAX_REFS } from '../../domain/agents/code-ref.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { GuardedClient } from '../egress/guarded-client.ts';
+import { createLruMap } from '../lru-map.ts';
+import { NoRepositoryError, openListing } from './git-transport.ts';
+
+const CACHE_MS = 60_000;
+/** How long an incomplete list is kept, so that a host that does not answer is not asked with every request. */
+const FAILED_CACHE_MS = 3_000;
+const MAX_CACHED = 1_000;
+const MAX_CACHED_CHARACTERS = 8_000_000;
+const MAX_NAME_LENGTH = 1_024;
+const BRANCH = 'refs/heads/';
+const TAG = 'refs/tags/';
+/** The user name that is sent with a token without one. The usual hosts accept any. */
+const TOKEN_USER = 'x-access-token';
+
+export type CodeHostOptions = {
+  readonly client: GuardedClient;
+  /** Tokens by host name, each as `token` or `user:token`. */
+  readonly tokens?: Readonly<Record<string, string>>;
+  readonly now?: () => number;
+};
+
+type Ref = { readonly ref: string; readonly target?: string };
+type Listed = { readonly refs: readonly Ref[]; readonly hasMore: boolean };
+type Names = { readonly names: readonly string[]; readonly isComplete: boolean; readonly failed: CodeHostFailure | null };
+
+/** Converts an error of a request to what the commands know. Errors of the library mean that the answer is not valid. */
+const failureOf = (error: unknown, url: string): CodeHostFailure => {
+  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
+  if (error instanceof NoRepositoryError) return { failure: 'no_repository', message: error.message };
+  return { failure: 'bad_response', message: `The answer of ${new URL(url).hostname} is not that of a git server` };
+};
+
+const answer = async <T>(url: string, ask: () => Promise<T>): Promise<HostAnswer<T>> => {
+  try {
+    return { value: await ask(), failed: null };
+  } catch (error) {
+    return { value: null, failed: failureOf(error, url) };
+  }
+};
+
+/** Returns the credentials of a token. */
+const credentials = (token: string): { username: string; password: string } => {
+  const [user, ...rest] = token.split(':');
+  return rest.length === 0 ? { username: TOKEN_USER, password: token } : { username: user!, password: rest.join(':') };
+};
+
+/** Creates the function that asks a host for the refs whose names start with `prefix`. */
+const refLister =
+  ({ client, tokens = {} }: CodeHostOptions) =>
+  async (url: string, prefix: string): Promise<Listed> => {
+    // Loaded with the first use: most processes never need it, and it would delay their start.
+    const { listServerRefs } = await import('isomorphic-git');
+    const token = tokens[new URL(url).hostname];
+    const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, hasToken: token !== undefined });
+    const refs = await listServerRefs({ http, url, prefix, symrefs: true, ...(token && { onAuth: () => credentials(token) }) });
+    return { refs: refs.filter(({ ref }) => typeof ref === 'string' && ref.startsWith(prefix)), hasMore: hasMore() };
+  };
+
+const namesIn = (refs: readonly Ref[], prefix: string): string[] => {
+  const names = refs.map(({ ref }) => ref.slice(prefix.length));
+  return [...new Set(names)].filter((name) => isRefName(name) && name.length <= MAX_NAME_LENGTH);
+};
+
+const weightOf = ({ branches, tags }: ListedRefs): number => [...branches, ...tags].reduce((sum, name) => sum + name.length + 32, 200);
+
+/** Creates the connection to the hosts of git repositories. It asks them with git's HTTP protocol, version 2. */
+export const createCodeHost = (options: CodeHostOptions): CodeHost => {
+  const { now = Date.now } = options;
+  const list = refLister(options);
+  const cache = createLruMap<string, { readonly refs: ListedRefs; readonly until: number }>({
+    capacity: MAX_CACHED,
+    maxWeight: MAX_CACHED_CHARACTERS,
+    weightOf: ({ refs }) => weightOf(refs),
+  });
+  const underWay = new Map<string, Promise<ListedRefs>>();
+
+  const namesOf = async (url: string, prefix: string): Promise<Names> => {
+    const { value, failed } = await answer(url, () => list(url, prefix));
+    if (failed) return { names: [], isComplete: false, failed };
+    const names = namesIn(value.refs, prefix);
+    return { names: names.slice(0, MAX_REFS), isComplete: !value.hasMore && value.refs.length < MAX_REFS, failed: null };
+  };
+
+  const fetchRefs = async (url: string): Promise<ListedRefs> => {
+    const [branches, tags] = await Promise.all([namesOf(url, BRANCH), namesOf(url, TAG)]);
+    const complete = branches.isComplete && tags.isComplete;
+    const refs = { branches: branches.names, tags: tags.names, complete, failed: branches.failed ?? tags.failed, isCached: false };
+    cache.set(url, { refs: { ...refs, isCached: true }, until: now() + (refs.failed ? FAILED_CACHE_MS : CACHE_MS) });
+    return refs;
+  };
+
+  const listRefs = (url: string): Promise<ListedRefs> => {
+    const cached = cache.get(url);
+    if (cached && cached.until > now()) return Promise.resolve(cached.refs);
+    const running = underWay.get(url) ?? fetchRefs(url).finally(() => underWay.delete(url));
+    underWay.set(url, running);
+    return running;
+  };
+
+  const hasRef = async (url: string, name: string): Promise<HostAnswer<boolean>> => {
+    const lookUp = (ref: string) => answer(url, async () => (await list(url, ref)).refs.some((found) => found.ref === ref));
+    const answers = await Promise.all([lookUp(BRANCH + name), lookUp(TAG + name)]);
+    return answers.find(({ value }) => value === true) ?? answers.find(({ failed }) => failed) ?? answers[0]!;
+  };
+
+  const headBranch = (url: string): Promise<HostAnswer<string | null>> =>
+    answer(url, async () => {
+      const head = (await list(url, 'HEAD')).refs.find(({ ref }) => ref === 'HEAD');
+      return head?.target?.startsWith(BRANCH) ? head.target.slice(BRANCH.length) : null;
+    });
+
+  return { listRefs, hasRef, headBranch };
+};

@@ -1,0 +1,62 @@
+/** The lines of an answer in git's pkt-line format, up to a limit. */
+export type PktLines = {
+  readonly bytes: Uint8Array;
+  /** Whether there are more lines than the limit. `bytes` then ends after the last line within it. */
+  readonly hasMore: boolean;
+  /** Whether `bytes` are valid lines that end with a flush packet, as a complete answer does. */
+  readonly isComplete: boolean;
+};
+
+const PREFIX_BYTES = 4;
+const FLUSH = 0;
+const FIRST_LENGTH_WITH_CONTENT = 4;
+
+/** Returns the number of bytes of the line that starts here; -1 if this is no valid line, null if its length is not there yet. */
+const lengthAt = (bytes: Buffer, offset: number): number | null => {
+  if (bytes.length - offset < PREFIX_BYTES) return null;
+  const prefix = bytes.toString('latin1', offset, offset + PREFIX_BYTES);
+  const length = /^[0-9a-f]{4}$/i.test(prefix) ? Number.parseInt(prefix, 16) : -1;
+  return length === 2 || length === 3 ? -1 : length;
+};
+
+/** Walks over the lines of an answer while its parts arrive. */
+const createWalk = (maxLines: number) => {
+  let rest: Buffer = Buffer.alloc(0);
+  let lines = 0;
+  let isValid = true;
+  let endsWithFlush = false;
+  const parts: Buffer[] = [];
+
+  /** Returns whether further bytes are wanted. */
+  const add = (chunk: Uint8Array): boolean => {
+    const bytes = Buffer.concat([rest, chunk]);
+    let offset = 0;
+    for (let length = lengthAt(bytes, offset); length !== null; length = lengthAt(bytes, offset)) {
+      isValid = length >= 0;
+      const size = Math.max(length, PREFIX_BYTES);
+      if (!isValid || bytes.length - offset < size) break;
+      if (length >= FIRST_LENGTH_WITH_CONTENT && ++lines > maxLines) break;
+      endsWithFlush = length === FLUSH;
+      offset += size;
+    }
+    parts.push(bytes.subarray(0, offset));
+    rest = bytes.subarray(offset);
+    return isValid && lines <= maxLines;
+  };
+
+  const result = (): PktLines => {
+    const hasMore = lines > maxLines;
+    return { bytes: Buffer.concat(parts), hasMore, isComplete: isValid && !hasMore && endsWithFlush && rest.length === 0 };
+  };
+  return { add, result };
+};
+
+/**
+ * Reads at most `maxLines` lines. It stops at the first invalid line. A library that parses the lines afterwards does
+ * not notice that an answer was cut off.
+ */
+export const readPktLines = async (body: AsyncIterable<Uint8Array>, maxLines: number): Promise<PktLines> => {
+  const { add, result } = createWalk(maxLines);
+  for await (const chunk of body) if (!add(chunk)) break;
+  return result();
+};

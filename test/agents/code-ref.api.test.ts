@@ -1,0 +1,170 @@
+import * as assert from 'uvu/assert';
+import { createGitPlatform, numbered, type Problem } from '../fixtures/git-platform.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+type Json = Record<string, unknown>;
+
+const TOKEN = 'ghp_tokenThatNobodySees';
+const p = await createGitPlatform(TOKEN);
+const { server, countEvents, expireCache } = p;
+
+const acme = server.createRepository('acme.git', ['trunk', 'release-1', 'release-2', 'feature/login'], ['v1.0.0', 'v1.1.0']);
+const other = server.createRepository('other.git', ['main', 'release-2']);
+const large = server.createRepository('large.git', ['trunk', ...numbered('branch', 3_000)], numbered('tag', 1_200));
+
+/** Creates an agent, by default with the repository `acme`. */
+const createAgent = (url: string | null = acme) => p.createAgent(url);
+
+/** Lets the git server answer otherwise until the end of the test. */
+const intercept = (...handler: Parameters<typeof server.intercept>): void => {
+  server.intercept(...handler);
+  afterTest(() => server.intercept());
+};
+
+test('an agent without a repository has the branch main, empty lists of refs, and cannot pin one', async () => {
+  const agent = await createAgent(null);
+  assert.equal(await agent.read(), [null, 'main']);
+  assert.equal(await agent.refs(), { branches: [], tags: [], complete: false });
+  for (const name of ['main', 'trunk']) {
+    const { status, body } = await agent.pin(name);
+    assert.equal([status, (body as Problem).errors?.[0]?.code], [422, 'no_repository']);
+  }
+});
+
+test('a branch or tag of the repository can be pinned; the same one again appends no event and asks no host', async () => {
+  const agent = await createAgent();
+  for (const name of ['feature/login', 'v1.0.0']) {
+    const { status, body } = await agent.pin(name);
+    assert.equal([status, (body as Json).code_ref], [200, name]);
+  }
+  assert.equal(p.log.events.at(-1)?.data, { code_ref: 'v1.0.0' });
+  const [events, requests] = [countEvents(), server.requests.length];
+  expireCache();
+  assert.is((await agent.pin('v1.0.0')).status, 200);
+  assert.is((await agent.link({ url: acme })).status, 200);
+  assert.is((await agent.link({ url: `${acme}/`, code_ref: 'v1.0.0' })).status, 200);
+  assert.equal([countEvents(), server.requests.length], [events, requests]);
+});
+
+test('an unknown ref is refused with the names that are most similar to it', async () => {
+  const agent = await createAgent();
+  const { status, body } = await agent.pin('relaese-2');
+  const { nearest, errors, code } = body as Problem;
+  assert.equal([status, code, nearest, errors?.[0]?.code], [422, 'invalid', ['release-2', 'release-1'], 'unknown_ref']);
+  assert.equal(((await agent.pin('login')).body as Problem).nearest, ['feature/login']);
+  assert.equal(((await agent.pin('zzzzzzzz')).body as Problem).nearest, []);
+  assert.equal(await agent.read(), [acme, 'trunk']);
+});
+
+test('a ref that git accepts in no name is refused without asking the host', async () => {
+  const agent = await createAgent();
+  const requests = server.requests.length;
+  const invalid = [
+    '-x',
+    'a..b',
+    'refs/heads/../x',
+    'a\nb',
+    'a b',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?',
+    'a*',
+    'a[b',
+    'a\\b',
+    '/a',
+    'a/',
+    'a//b',
+    '.a',
+    'a/.b',
+    'a.',
+    'a.lock',
+    'a.lock/b',
+    'a@{1}',
+    'a\u202eb',
+    '',
+    'x'.repeat(129),
+    7,
+    null,
+  ];
+  for (const code_ref of invalid) {
+    const { status, body } = await agent.pin(code_ref);
+    assert.equal([code_ref, status, (body as Problem).errors?.[0]?.pointer], [code_ref, 422, '/code_ref']);
+  }
+  for (const code_ref of ['a\0b', '\ud800']) assert.is((await agent.pin(code_ref)).status, 422);
+  assert.is(server.requests.length, requests);
+});
+
+test('a ref of 128 characters can be pinned', async () => {
+  const agent = await createAgent(server.createRepository('long.git', ['x'.repeat(128)]));
+  assert.equal((await agent.read())[1], 'x'.repeat(128));
+});
+
+test('a ref beyond the 1,000 listed ones can be pinned, and an unknown one is refused', async () => {
+  const agent = await createAgent(large);
+  const { branches, tags, complete } = await agent.refs();
+  assert.equal([branches.length, tags.length, complete], [1_000, 1_000, false]);
+  for (const name of ['branch-2999', 'tag-1199', 'trunk']) assert.equal([name, (await agent.pin(name)).status], [name, 200]);
+  assert.is((await agent.pin('branch-3000')).status, 422);
+});
+
+test('a branch that was created after the lists were cached can be pinned', async () => {
+  const agent = await createAgent();
+  assert.is((await agent.refs()).complete, true);
+  server.addRefs('acme.git', ['created-later']);
+  assert.not.ok((await agent.refs()).branches.includes('created-later'));
+  assert.is((await agent.pin('created-later')).status, 200);
+});
+
+test('while the host does not answer, the lists are empty, and neither a ref nor a repository is stored', async () => {
+  const agent = await createAgent();
+  expireCache();
+  intercept(() => true);
+  const events = countEvents();
+  assert.equal(await agent.refs(), { branches: [], tags: [], complete: false });
+  for (const answer of [
+    await agent.pin('release-1'),
+    await agent.link({ url: other }),
+    await agent.link({ url: other, code_ref: 'main' }),
+  ]) {
+    assert.equal([answer.status, (answer.body as Problem).code], [503, 'unavailable']);
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+  assert.equal([await agent.read(), countEvents()], [[acme, 'trunk'], events]);
+  server.intercept();
+  assert.is((await agent.pin('release-1')).status, 200);
+});
+
+test('if only the direct look-up succeeds, it decides', async () => {
+  const agent = await createAgent();
+  expireCache();
+  intercept(async (request, response) => {
+    if (request.method !== 'POST') return false;
+    const body = Buffer.concat(await request.toArray()).toString();
+    const name = /ref-prefix (refs\/(?:heads|tags)\/.+?)0000/s.exec(body)?.[1];
+    if (!name) return !response.writeHead(500).end().closed;
+    const line = `${'a'.repeat(40)} ${name}\n`;
+    response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' });
+    response.end(name.endsWith('heads/release-1') ? `${(line.length + 4).toString(16).padStart(4, '0')}${line}0000` : '0000');
+    return true;
+  });
+  assert.is((await agent.pin('release-1')).status, 200);
+});
+
+test('a host that answers with something else than a list of refs leads to 502, and nothing is stored', async () => {
+  const agent = await createAgent();
+  expireCache();
+  const events = countEvents();
+  intercept((request, response) => {
+    if (request.method !== 'POST') return false;
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>');
+    return true;
+  });
+  const { status, body } = await agent.pin('release-2');
+  assert.equal([status, (body as Problem).code], [502, 'bad_gateway']);
+  assert.equal([await agent.read(), countEvents()], [[acme, 'trunk'], events]);
+});
+
+test('the platform can be closed', () => p.close());
+
+test.run();
