@@ -61,8 +61,9 @@ const acknowledgeDelivery = async (): Promise<void> => {
 };
 await acknowledgeDelivery();
 
+/** The reads below `/tenant/` and, with the version that the interface shows, below `/v1/tenants/`. */
 const tenantReads = callsOf(dataset.document as unknown as Document).filter(
-  ({ method, path }) => method === 'GET' && path.startsWith('/tenant/'),
+  ({ method, path }) => method === 'GET' && /^\/(tenant|v1\/tenants)\/\{tenant_id\}/.test(path),
 );
 const acceptsAsOf = ({ parameters = [] }: Call): boolean => parameters.some(({ name }) => name === 'as_of');
 const pathOf = ({ path, idPositions }: Call): string =>
@@ -81,6 +82,23 @@ test("the reads of a tenant's data that do not accept as_of are exactly those th
   const lacking = tenantReads.filter((call) => !acceptsAsOf(call)).map(({ operationId }) => operationId);
   assert.equal(lacking.sort(), Object.keys(READS_WITHOUT_AS_OF).sort());
   assert.ok(tenantReads.length - lacking.length >= 10);
+});
+
+test('the lists that decisions.md names accept as_of, and refuse it together with a filter or an order', async () => {
+  const agent = '/tenant/{tenant_id}/agents/{agent_id}';
+  const named = [
+    '/tenant/{tenant_id}/agents',
+    '/tenant/{tenant_id}/members',
+    ...['roles', 'grants', 'models', 'skills', 'tools'].map((list) => `${agent}/${list}`),
+  ];
+  const lists = tenantReads.filter(({ path }) => named.includes(path));
+  assert.equal(lists.map(({ path }) => path).sort(), named.sort());
+  for (const call of lists) {
+    assert.ok(acceptsAsOf(call), call.operationId);
+    if (call.operationId !== 'listAgents') continue;
+    for (const more of ['q=x', 'kind=user', 'sort=name'])
+      assert.is((await send(`${pathOf(call)}?as_of=${end()}&${more}`)).status, 422, more);
+  }
 });
 
 test('an as-of read of the current state returns the same body as the read without as_of, and the header Projection-Position', async () => {
