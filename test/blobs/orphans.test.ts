@@ -92,7 +92,7 @@ test('an orphan that is stored again after it was found is not removed', async (
 test('no put that has returned loses its content to a removal that runs at the same time', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < 100; round++) {
     const sha256 = await put(store, 30, bytes);
     const { orphans } = await store.orphansAfter(24);
     await Promise.all([removeOrphans(store.backend, orphans), store.acme.put(bytes)]);
