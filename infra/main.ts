@@ -62,7 +62,8 @@ const main = defineCommand({
           type: 'string',
           description:
             'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery. Its environment has ' +
-            'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT and ANNALS_ATTEMPT',
+            'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT, ANNALS_ATTEMPT ' +
+            'and ANNALS_RUNTIME (a file with all that the agent needs, such as its models, skills and secrets)',
           required: true,
         },
         concurrency: { type: 'string', description: 'How many commands may run at the same time', default: '1' },

@@ -150,8 +150,8 @@ const description = (publicUrl: string): string =>
       '`annals runner` waits 1, 2, 4, 8 … s, at most 300 s.',
     '**At least once.** A message is delivered again if a runner dies or its acknowledgement is lost. Store the `id` of each processed event, and skip known ones.',
     '**`annals runner`** runs a command with the CloudEvent on its standard input, the whole body included. The environment of the command has ' +
-      'ANNALS_EVENT_ID (`id`), ANNALS_DELIVERY_ID (`providerid`), ANNALS_SUBJECT (`subject`), ANNALS_AGENT (the slug of the agent) and ' +
-      'ANNALS_ATTEMPT (1 at the first attempt).',
+      'ANNALS_EVENT_ID (`id`), ANNALS_DELIVERY_ID (`providerid`), ANNALS_SUBJECT (`subject`), ANNALS_AGENT (the slug of the agent), ' +
+      'ANNALS_ATTEMPT (1 at the first attempt) and ANNALS_RUNTIME (the path of a file with the answer of `GET …/agents/{agent}/runtime`).',
     '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +
       `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.`,
     '**Earlier versions.** Messages of earlier versions have no `providerid`; their `deliveryid` and `delivery_id` are the id that `providerid` has now.',

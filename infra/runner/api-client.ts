@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import { isTransient, type OutageReport } from './outage-report.ts';
+import type { Runtime } from './runtime-files.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
@@ -21,7 +22,13 @@ export const Credential = z.object({
 export type Credential = z.output<typeof Credential>;
 
 /** The agent whose deliveries a runner processes. */
-export type RunnerAgent = { readonly tenant: string; readonly agent: string; readonly slug: string };
+export type RunnerAgent = {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly slug: string;
+  /** Whether the key is a runner key of this agent. Only such a key may read the agent's runtime. */
+  readonly hasRunnerKey: boolean;
+};
 
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
@@ -38,8 +45,8 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');
 
-  const send = async (method: string, path: string): Promise<Response> => {
-    const headers = { authorization: `Bearer ${key}` };
+  const send = async (method: string, path: string, more: Record<string, string>): Promise<Response> => {
+    const headers = { authorization: `Bearer ${key}`, ...more };
     const response = await fetch(base + path, {
       method,
       headers,
@@ -48,10 +55,10 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     }).catch((error) => {
       throw new Refusal('unavailable', `${base} does not answer${error.cause?.code ? `: ${error.cause.code}` : ''}`);
     });
-    if (!response.ok) throw await refusalOf(response);
+    if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
   };
-  const request = (method: string, path: string): Promise<Response> => outage.watch(() => send(method, path));
+  const request = (method: string, path: string, headers = {}): Promise<Response> => outage.watch(() => send(method, path, headers));
 
   const json = async <T>(schema: z.ZodType<T>, method: string, path: string): Promise<T> => {
     const { data } = schema.safeParse(await (await request(method, path)).json().catch(() => null));
@@ -76,7 +83,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
       ? [me.agent]
       : await json(z.array(AgentName), 'GET', `/tenant/${tenant}/agents?q=${encodeURIComponent(agent)}&limit=200`);
     const found = agents.find(({ id, slug }) => slug === agent || id === agent);
-    if (found) return { tenant, agent: found.id, slug: found.slug };
+    if (found) return { tenant, agent: found.id, slug: found.slug, hasRunnerKey: me.agent != null };
     throw new Refusal(
       'not_found',
       me.agent ? `ANNALS_KEY belongs to the agent ${me.agent.slug}, not to ${agent}` : `there is no agent ${agent}`,
@@ -87,6 +94,13 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     find,
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
+    /** Fetches the runtime of the agent; returns `known` if it has not changed since. */
+    runtime: async ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
+      const path = `/tenant/${tenant}/agents/${agent}/runtime`;
+      const response = await request('GET', path, known ? { 'if-none-match': known.etag } : {});
+      if (response.status === 304 && known) return known;
+      return { body: await response.text(), etag: response.headers.get('etag') ?? '' };
+    },
     /**
      * Fetches a body that was too large for its message. It uses only the path of the URL in the message, so that the
      * API key is never sent to another host.

@@ -9,6 +9,8 @@ import { type MessageConsumer, messageConsumer } from './message-consumer.ts';
 import { createOutageReport } from './outage-report.ts';
 import { openProcessedIds, type ProcessedIds } from './processed-ids.ts';
 import { type CommandRun, runCommand } from './run-command.ts';
+import { openRuntimeFiles } from './runtime-files.ts';
+import { type RuntimeSource, runtimeSource } from './runtime-source.ts';
 
 export type RunnerOptions = {
   url: string;
@@ -28,7 +30,7 @@ export type RunnerOptions = {
   max?: number | undefined;
   /** A run of the command is ended after this many milliseconds, and counts as failed. */
   timeoutMs?: number | undefined;
-  /** The directory for the files of processed ids. There is one file per agent. */
+  /** The directory for the files of processed ids, one per agent, and for the files with the runtime, one per run. */
   dir?: string;
   /** While a command runs, the runner reports progress to the broker at this interval, in milliseconds. */
   progressMs?: number;
@@ -90,6 +92,7 @@ type Worker = {
   messages: MessageConsumer;
   processed: ProcessedIds;
   body: (reference: string) => Promise<Uint8Array>;
+  runtime: RuntimeSource;
   exec: string;
   slug: string;
   signals: CommandSignals;
@@ -107,17 +110,20 @@ const variablesFor = (slug: string, message: Msg, { id, subject, providerid, del
 });
 
 const runFor = async (worker: Worker, message: Msg, event: CloudEvent): Promise<number | string> => {
-  const { messages, body, exec, slug, signals, progressMs, timeoutMs } = worker;
+  const { messages, body, runtime, exec, slug, signals, progressMs, timeoutMs } = worker;
   try {
-    return await runCommand({
-      exec,
-      input: event.dataref === undefined ? message.data : withBody(event, await body(event.dataref)),
-      env: variablesFor(slug, message, event),
-      onProgress: () => messages.reportProgress(message),
-      progressMs,
-      timeoutMs,
-      ...signals,
-    });
+    const input = event.dataref === undefined ? message.data : withBody(event, await body(event.dataref));
+    return await runtime.withVariables((variables) =>
+      runCommand({
+        exec,
+        input,
+        env: { ...variablesFor(slug, message, event), ...variables },
+        onProgress: () => messages.reportProgress(message),
+        progressMs,
+        timeoutMs,
+        ...signals,
+      }),
+    );
   } catch (error) {
     return (error as Error).message;
   }
@@ -217,8 +223,9 @@ export const runner = async (options: RunnerOptions): Promise<number> => {
     retry: (work) => retryTransient(work, ending),
     outage: createOutageReport(report, 'connected to the broker again'),
   });
+  const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report });
   const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
-  const worker: Worker = { messages, processed, body: api.body, exec, slug: agent.slug, signals, progressMs, timeoutMs };
+  const worker: Worker = { messages, processed, body: api.body, runtime, exec, slug: agent.slug, signals, progressMs, timeoutMs };
   const budget: Budget = { left: max, hasFailed: false };
   report(`waiting for deliveries to ${agent.slug}`);
   try {

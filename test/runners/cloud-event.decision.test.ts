@@ -74,6 +74,7 @@ test('the AsyncAPI document names the server, its credentials, and what a runner
     '30 s',
     'ANNALS_EVENT_ID',
     'ANNALS_ATTEMPT',
+    'ANNALS_RUNTIME',
     '1000 messages',
   ])
     assert.ok(document.info.description.includes(word), word);

@@ -1,0 +1,47 @@
+import type { RunnerAgent } from './api-client.ts';
+import { isTransient } from './outage-report.ts';
+import type { Runtime, RuntimeFiles } from './runtime-files.ts';
+
+/** Gives the runs of a command the runtime of the agent. */
+export type RuntimeSource = {
+  /**
+   * Calls `run` with the environment variable ANNALS_RUNTIME: the path of a file with the present runtime, which exists
+   * until `run` ends. Without a runner key there is no such variable.
+   * @throws Refusal if the service does not give the runtime to this runner
+   */
+  readonly withVariables: <T>(run: (variables: Readonly<Record<string, string>>) => Promise<T>) => Promise<T>;
+};
+
+type Options = {
+  readonly agent: RunnerAgent;
+  /** Fetches the runtime; returns `known` if it has not changed. */
+  readonly fetch: (agent: RunnerAgent, known: Runtime | null) => Promise<Runtime>;
+  readonly files: RuntimeFiles;
+  readonly report: (line: string) => void;
+};
+
+/**
+ * Creates the source. Before each run it asks the service whether the runtime has changed. While the service is
+ * unavailable, runs get the latest known runtime.
+ */
+export const runtimeSource = ({ agent, fetch, files, report }: Options): RuntimeSource => {
+  let known: Runtime | null = null;
+  if (!agent.hasRunnerKey) report('ANNALS_KEY is not a runner key of the agent: commands get no ANNALS_RUNTIME');
+
+  const current = async (): Promise<Runtime> => {
+    try {
+      known = await fetch(agent, known);
+      return known;
+    } catch (error) {
+      if (known && isTransient(error)) return known;
+      throw error;
+    }
+  };
+
+  return {
+    withVariables: async (run) => {
+      if (!agent.hasRunnerKey) return run({});
+      return files.withFile(await current(), (path) => run({ ANNALS_RUNTIME: path }));
+    },
+  };
+};

@@ -1,0 +1,106 @@
+// limit: 240 s for this file (test/run.ts)
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { openRuntimeFiles } from '../../infra/runner/runtime-files.ts';
+import { findProcess } from '../../infra/supervision/os-process.ts';
+import { withTempDirectory } from '../fixtures/child-process.ts';
+import { waitUntil } from '../fixtures/nats-server.ts';
+import { areAcknowledged, publish, withRunnerTest } from '../fixtures/runner-test.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const filesIn = (dir: string): string[] => readdirSync(join(dir, 'runtime'));
+
+test(
+  'a command finds the runtime in a file that only its owner can read, and the file is gone afterwards',
+  withRunnerTest({}, async ({ nats, start, lines, dir, service }) => {
+    await publish(nats, 0);
+    const stop = start(
+      'stat -c %a "$ANNALS_RUNTIME" >> out; stat -c %a runtime >> out; cat "$ANNALS_RUNTIME" >> out; echo >> out; pwd >> out',
+    );
+    await waitUntil(() => areAcknowledged(nats, 1));
+    await stop();
+    assert.equal(lines().slice(0, 3), ['600', '700', '{"version":1}']);
+    assert.equal([filesIn(dir), service.runtime.reads], [[], 1]);
+  }),
+);
+
+test(
+  'the runtime is read again only after it has changed, and runs during an outage of the service get the latest known one',
+  withRunnerTest({}, async ({ nats, start, lines, service }) => {
+    const stop = start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
+    for (const index of [0, 1]) await publish(nats, index);
+    await waitUntil(() => areAcknowledged(nats, 2));
+    assert.is(service.runtime.reads, 1);
+    service.runtime.version = 2;
+    await publish(nats, 2);
+    await waitUntil(() => areAcknowledged(nats, 3));
+    service.setOutage(true);
+    service.runtime.version = 3;
+    await publish(nats, 3);
+    await waitUntil(() => areAcknowledged(nats, 4));
+    service.setOutage(false);
+    await publish(nats, 4);
+    await waitUntil(() => areAcknowledged(nats, 5));
+    await stop();
+    assert.equal(
+      lines().map((line) => JSON.parse(line).version),
+      [1, 1, 2, 2, 3],
+    );
+  }),
+);
+
+test(
+  'the file is removed after a command that fails, and after SIGTERM to the runner',
+  withRunnerTest({}, async ({ nats, start, startProcess, lines, dir }) => {
+    await publish(nats, 0);
+    assert.is(await start('echo failed >> out; exit 3', { max: 1 }).ended, 1);
+    assert.equal([lines(), filesIn(dir)], [['failed'], []]);
+    const spawned = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 2');
+    await waitUntil(() => lines('paths').length === 1);
+    assert.ok(existsSync(lines('paths')[0]!));
+    spawned.kill('SIGTERM');
+    assert.is(await spawned.exited, 0);
+    assert.equal(filesIn(dir), []);
+  }),
+);
+
+test(
+  'what a killed runner leaves behind is removed when the next one starts, but not the file of a running one',
+  withRunnerTest({ ackWaitMs: 60_000 }, async ({ nats, startProcess, lines, dir }) => {
+    for (const index of [0, 1]) await publish(nats, index);
+    const killed = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 60');
+    await waitUntil(() => lines('paths').length === 1);
+    const running = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 60');
+    await waitUntil(() => lines('paths').length === 2);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    const [left, kept] = lines('paths') as [string, string];
+    assert.equal([existsSync(left), existsSync(kept)], [true, true]);
+    const next = startProcess('true');
+    await waitUntil(() => next.output().includes('waiting for deliveries'));
+    assert.equal([existsSync(left), existsSync(kept)], [false, true]);
+    next.kill('SIGTERM');
+    await next.exited;
+    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGTERM'] as const) {
+      running.kill(signal);
+      await sleep(200);
+    }
+    await running.exited;
+    assert.equal(filesIn(dir), []);
+  }),
+);
+
+test('a file of an ended process with the same pid as a running one is stale, and other files are not touched', () =>
+  withTempDirectory(async (dir) => {
+    mkdirSync(join(dir, 'files'));
+    const { start } = findProcess(process.pid)!;
+    const own = `${process.pid}.${start.replace(/[^A-Za-z0-9]/g, '')}.1000000.runtime.json`;
+    for (const name of [own, `${process.pid}.1.1.runtime.json`, '999999999.1.1.runtime.json', 'other.json'])
+      writeFileSync(join(dir, 'files', name), '{}');
+    openRuntimeFiles(join(dir, 'files'));
+    assert.equal(readdirSync(join(dir, 'files')).sort(), [own, 'other.json'].sort());
+  }));
+
+test.run();
