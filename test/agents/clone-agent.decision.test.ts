@@ -22,6 +22,7 @@ const source: Agent.AgentEvent[] = [
     },
   },
   { type: 'AgentUpdated', data: { description: 'Reads', external_mail_enabled: false, ssh_public_key: 'ssh-ed25519 AAAA' } },
+  { type: 'AgentRepoLinked', data: { repo_url: 'https://example.com/repo.git', code_ref: 'v1' } },
   { type: 'AgentModelGranted', data: { model_id: 'm', models: [{ model_id: 'm', access: 'read_only', since: null }] } },
   { type: 'AgentSkillGranted', data: { skill_id: 's', is_enabled: false } },
   { type: 'AgentSkillGranted', data: { skill_id: 'hidden', is_enabled: true } },
@@ -58,6 +59,12 @@ test('a copy has every setting of its source except those that a copy never gets
     if (![...OWN_FIELDS, ...RECORDS].includes(field)) assert.equal(copy[field], state[field], field);
   assert.equal([copy.can_author_skills, copy.is_active, copy.is_seed, copy.ssh_public_key], [false, true, false, null]);
   assert.equal([copy.name, copy.slug, copy.created_by_id, copy.inherited_slack_config], ['Copy', 'copy', ACTOR, slack_config]);
+});
+
+test('the source of these tests has another value than a new agent in every field that a copy takes', () => {
+  const [state, added] = [given(Agent, ...source).state, given(Agent, ...source.slice(0, 1)).state];
+  for (const field of ['description', 'external_mail_enabled', 'repo_url', 'code_ref', 'hourly_limit_micros'] as const)
+    assert.is.not(state[field], added[field], field);
 });
 
 test('the only role on a copy is that of its owner', () => {
