@@ -1,21 +1,31 @@
 /** Longer names are compared by their first characters only, to limit the time. */
 const MAX_COMPARED = 128;
 
+/** Names with more differences are not similar. The limit also limits the time. */
+const MAX_DISTANCE = 4;
+
 /**
  * Returns how many characters must be inserted, removed or replaced to turn one text into the other (the Levenshtein
- * distance). Stops at `limit`: a larger distance is returned as Infinity.
+ * distance); Infinity if there are more than `limit`. The time is proportional to the length times the limit.
  */
-export const editDistance = (from: string, to: string, limit = Number.POSITIVE_INFINITY): number => {
+export const editDistance = (from: string, to: string, limit: number): number => {
   if (Math.abs(from.length - to.length) > limit) return Number.POSITIVE_INFINITY;
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  const tooFar = limit + 1;
+  let row = new Uint16Array(to.length + 1).map((_, index) => Math.min(index, tooFar));
+  let next = new Uint16Array(to.length + 1);
   for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    // Cells further from the diagonal than the limit cannot be part of a shorter way.
+    const [first, last] = [Math.max(1, i - limit), Math.min(to.length, i + limit)];
+    next[first - 1] = first === 1 ? Math.min(i, tooFar) : tooFar;
+    if (last < to.length) next[last + 1] = tooFar;
+    let least = next[first - 1]!;
+    for (let j = first; j <= last; j++) {
+      const replaced = row[j - 1]! + (from.charCodeAt(i - 1) === to.charCodeAt(j - 1) ? 0 : 1);
+      next[j] = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1);
+      if (next[j]! < least) least = next[j]!;
     }
-    row = next;
-    if (Math.min(...row) > limit) return Number.POSITIVE_INFINITY;
+    if (least > limit) return Number.POSITIVE_INFINITY;
+    [row, next] = [next, row];
   }
   const distance = row[to.length]!;
   return distance > limit ? Number.POSITIVE_INFINITY : distance;
@@ -25,11 +35,12 @@ const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerC
 
 /**
  * Returns the names that are most similar to `wanted`, at most `count`, the most similar first. A name that contains
- * `wanted`, or is contained in it, counts as similar; any other one if at most a third of its characters differ.
+ * `wanted`, or is contained in it, counts as similar; any other one if at most a third of the characters of
+ * `wanted` differ.
  */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);
-  const limit = Math.max(2, Math.floor(text.length / 3));
+  const limit = Math.min(MAX_DISTANCE, Math.max(2, Math.floor(text.length / 3)));
   const rank = (name: string): number => {
     const other = shortened(name);
     const distance = editDistance(text, other, limit);

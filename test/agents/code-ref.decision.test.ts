@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as Agent from '../../domain/agents/agent.ts';
+import { isRefName, linkRepo, NO_REPO, pinCodeRef, RepoUrl, unknownRef } from '../../domain/agents/code-ref.ts';
+import { editDistance, nearestNames } from '../../domain/agents/nearest-names.ts';
+import type { Refusal } from '../../domain/refusal.ts';
+
+const URL_A = 'https://git.example.com/a.git';
+const agent: Agent.Agent = { ...Agent.initial, status: 'live' };
+const linked: Agent.Agent = { ...agent, repo_url: URL_A, code_ref: 'trunk' };
+
+const refused = (decide: () => unknown): string => {
+  try {
+    decide();
+    return 'accepted';
+  } catch (error) {
+    const { code, extra } = error as Refusal;
+    return `${code} ${extra.errors?.[0]?.code ?? ''}`.trim();
+  }
+};
+
+/** Whether git accepts a text as the name of a branch or tag. */
+const gitAccepts = (name: string): boolean => {
+  try {
+    execFileSync('git', ['check-ref-format', `refs/heads/${name}`], { stdio: 'ignore' });
+    return !name.startsWith('-');
+  } catch {
+    return false;
+  }
+};
+
+test('exactly the names that git accepts are names of refs, but for those that start with a hyphen', () => {
+  const unit = fc.constantFrom(...'ab.-/@{~^:?*[\\ \u0007\u007fé😀', '.lock', '..', '//');
+  fc.assert(
+    fc.property(fc.string({ unit, minLength: 1, maxLength: 6 }), (name) => isRefName(name) === gitAccepts(name)),
+    { numRuns: 120, examples: [['a.lock/b'], ['@'], ['@{'], ['a@{b'], ['.a'], ['a.'], ['a/.b'], ['-'], ['a/-b']] },
+  );
+});
+
+test('linking another repository or ref emits one event, and linking the same one emits none', () => {
+  const to = { repo_url: URL_A, code_ref: 'main' };
+  assert.equal(linkRepo(to)(agent), [{ type: 'AgentRepoLinked', data: to }]);
+  assert.equal(linkRepo(to)(linked), [{ type: 'AgentRepoLinked', data: to }]);
+  assert.equal(linkRepo({ ...to, code_ref: 'trunk' })(linked), []);
+  assert.equal(linkRepo(NO_REPO)(linked), [{ type: 'AgentRepoLinked', data: { repo_url: null, code_ref: 'main' } }]);
+  assert.equal(linkRepo(NO_REPO)(agent), []);
+});
+
+test('a ref is pinned only for the repository that was asked for it', () => {
+  assert.equal(pinCodeRef(URL_A, 'main')(linked), [{ type: 'AgentCodeRefPinned', data: { code_ref: 'main' } }]);
+  assert.equal(pinCodeRef(URL_A, 'trunk')(linked), []);
+  assert.is(
+    refused(() => pinCodeRef('https://git.example.com/b.git', 'main')(linked)),
+    'conflict repository_changed',
+  );
+  assert.is(
+    refused(() => pinCodeRef(null, 'main')(linked)),
+    'conflict repository_changed',
+  );
+  assert.is(
+    refused(() => pinCodeRef(null, 'main')(agent)),
+    'invalid no_repository',
+  );
+  assert.is(
+    refused(() => pinCodeRef(URL_A, 'main')(agent)),
+    'invalid no_repository',
+  );
+});
+
+test('neither a repository nor a ref of a deleted agent can be changed', () => {
+  const deleted: Agent.Agent = { ...linked, status: 'deleted' };
+  assert.is(
+    refused(() => linkRepo(NO_REPO)(deleted)),
+    'not_found',
+  );
+  assert.is(
+    refused(() => pinCodeRef(URL_A, 'main')(deleted)),
+    'not_found',
+  );
+});
+
+test('the URL of a repository is stored without slashes at its end and with its host in lower case', () => {
+  for (const text of [URL_A, `${URL_A}/`, `${URL_A}//`, 'https://GIT.example.com:443/a.git']) assert.is(RepoUrl.parse(text), URL_A);
+});
+
+test('the nearest names are those with the fewest different characters, then those that contain the wanted one', () => {
+  const names = ['main', 'maintenance', 'release-1', 'release-2', 'feature/main-page', 'develop'];
+  assert.equal(nearestNames('mian', names, 3), ['main']);
+  assert.equal(nearestNames('main', ['Main', ...names], 3), ['Main', 'main', 'feature/main-page']);
+  assert.equal(nearestNames('release-3', names, 3), ['release-1', 'release-2']);
+  assert.equal(nearestNames('xyz', names, 3), []);
+  assert.equal(unknownRef('mian', { branches: names, tags: ['main'], complete: true }).extra.members, { nearest: ['main'] });
+});
+
+test('the distance of two texts is symmetric, at most the length of the longer one, and zero only for equal texts', () =>
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 }),
+      fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 }),
+      fc.nat(6),
+      (a, b, limit) => {
+        const distance = editDistance(a, b, 12);
+        const limited = editDistance(a, b, limit);
+        return (
+          distance === editDistance(b, a, 12) &&
+          distance <= Math.max(a.length, b.length) &&
+          (distance === 0) === (a === b) &&
+          limited === (distance <= limit ? distance : Number.POSITIVE_INFINITY)
+        );
+      },
+    ),
+  ));
+
+test('the nearest of 2,000 long names are found in less than 600 ms', () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `${'feature/a-long-name-'.repeat(6)}${index}`);
+  const startedAt = performance.now();
+  nearestNames(`${'feature/a-long-nmae-'.repeat(6)}x`, names, 3);
+  assert.ok(performance.now() - startedAt < 600);
+});
+
+test.run();
