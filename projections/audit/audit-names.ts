@@ -23,6 +23,9 @@ const personOf = ({ category, id, data }: Recorded): string | null => {
   return textOf(user_id) ?? textOf(new_owner_id);
 };
 
+/** Returns the skill of an agent that an event is about; null if it is about none. */
+const skillOf = ({ data }: Recorded): string | null => textOf((data as Row).skill_id);
+
 /** The categories of events whose actor is an integration. It acts for its provider, so its kind is `system`. */
 const CATEGORIES_BY_INTEGRATION: readonly string[] = [Delivery.category, Rejection.category, ReplayGuard.category];
 
@@ -37,6 +40,8 @@ const readsOf = (event: Recorded, agent_id: unknown, reader: Reader): Readonly<R
   if (reader === 'tenant' && actor.kind === 'user') reads.actorMember = subjectRef(membershipId(meta.tenant, actor.id));
   if (reader === 'tenant' && person) reads.personMember = subjectRef(membershipId(meta.tenant, person));
   if (typeof agent_id === 'string' && agent_id !== event.id) reads.agent = subjectRef(agent_id);
+  const skill = skillOf(event);
+  if (skill) reads.skill = subjectRef(skill);
   return reads;
 };
 
@@ -75,6 +80,7 @@ const namesFor = (event: Recorded, reader: Reader, found: Found) => {
     person: person ? userLabel(personNames, person) : 'somebody',
     resource_name: textOf(newNameOf(event)) ?? name ?? email ?? textOf((event.data as Row).email),
     agent: isVisible(found.agent) ? namesIn(found.agent).name : null,
+    skill: isVisible(found.skill) ? namesIn(found.skill).name : null,
   };
 };
 
@@ -86,10 +92,16 @@ export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivati
   const reader = event.meta.tenant === PLATFORM ? 'platform' : audience;
   const meta = entry.meta as Row;
   const complete = (found: Found): Row => {
-    const { actor, person, resource_name, agent } = namesFor(event, reader, found);
+    const { actor, person, resource_name, agent, skill } = namesFor(event, reader, found);
     const resource = resource_name ? quoted(resource_name) : event.id;
     const agentLabel = agent ? quoted(agent) : event.id === entry.agent_id ? resource : String(entry.agent_id ?? 'unknown');
-    const names = { actor: actorLabel(event.actor, actor), resource, person, agent: agentLabel };
+    const names = {
+      actor: actorLabel(event.actor, actor),
+      resource,
+      person,
+      agent: agentLabel,
+      skill: skill ? quoted(skill) : (skillOf(event) ?? 'unknown'),
+    };
     return {
       ...keyUserOf(event, found.resource ?? null),
       actor: { ...event.actor, key_id: event.actor.key_id ?? null, ...actor },

@@ -3,7 +3,13 @@ import type { Row } from '../projection.ts';
 import { actionOf } from './audit-entry.ts';
 
 /** The names that a summary contains, already as they are shown. */
-export type SummaryNames = { readonly actor: string; readonly resource: string; readonly person: string; readonly agent: string };
+export type SummaryNames = {
+  readonly actor: string;
+  readonly resource: string;
+  readonly person: string;
+  readonly agent: string;
+  readonly skill: string;
+};
 
 /**
  * What happened, by event type, as the rest of a sentence after the actor. In braces: a name of `SummaryNames`, `fields`
@@ -35,11 +41,11 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   AgentRolePermissionsChanged: 'changed what the roles on agents allow',
   AgentRoleRevoked: 'revoked the role of {person} on the agent {resource}',
   AgentSkillAuthoringChanged: 'changed whether the agent {resource} may author skills',
-  AgentSkillConfigCleared: 'cleared the configuration of the skill {skill_id} of the agent {resource}',
-  AgentSkillConfigReplaced: 'replaced the configuration of the skill {skill_id} of the agent {resource}',
-  AgentSkillGranted: 'gave the skill {skill_id} to the agent {resource}',
+  AgentSkillConfigCleared: 'cleared the configuration of the skill {skill} of the agent {resource}',
+  AgentSkillConfigReplaced: 'replaced the configuration of the skill {skill} of the agent {resource}',
+  AgentSkillGranted: 'gave the skill {skill} to the agent {resource}',
   AgentSkillPermissionsReplaced: 'replaced the permissions of the agent {resource} on skills',
-  AgentSkillRevoked: 'took the skill {skill_id} from the agent {resource}',
+  AgentSkillRevoked: 'took the skill {skill} from the agent {resource}',
   AgentSkillVisibilityScopeChanged: 'changed which skills the agent {resource} sees',
   AgentSlackConfigChanged: 'changed the Slack settings of the agent {resource}',
   AgentSlugReleased: 'released the slug of the deleted agent {resource}',
@@ -79,7 +85,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   SignedIn: 'signed in',
   SignedOut: 'signed out',
   SkillAuthored: 'authored the skill {resource}',
-  SkillConfigDisclosed: 'read the configuration of the skill {skill_id} of the agent {resource}',
+  SkillConfigDisclosed: 'read the configuration of the skill {skill} of the agent {resource}',
   SkillCreated: 'created the skill {resource}',
   SkillDeleted: 'deleted the skill {resource}',
   SkillImported: 'imported the skill {resource}',

@@ -75,7 +75,7 @@ test('each readback of a configuration appends an event with the reader, and doe
   await p.waitForProjections();
   const [entry] = (await p.send('GET', `${p.tenant}/audit-logs?action=skill_config.disclosed&agent_id=${agent}`)).body as Json[];
   assert.equal([entry!.resource_type, entry!.resource_id, entry!.resource_name], ['agent', agent, 'Agent']);
-  assert.match(entry!.summary as string, /read the configuration of the skill c\w{24} of the agent “Agent”\.$/);
+  assert.match(entry!.summary as string, /read the configuration of the skill “Skill” of the agent “Agent”\.$/);
 });
 
 test('a configuration must match the schema of its skill; the error points into it and does not repeat its values', async () => {
