@@ -21,7 +21,7 @@ import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
-import { agentRuntimeOperations } from './runners/agent-runtime.ts';
+import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { agentSkillOperations } from './skills/agent-skills.ts';
 import { skillOperations } from './skills/skill.ts';
@@ -70,7 +70,7 @@ const areasOf = ({
   Tools: { ...toolOperations, ...toolHistoryOperations, ...agentToolOperations },
   'API keys': apiKeyOperations,
   'Webhooks in': { ...integrationOperations, ...agentIntegrationOperations, ...deliveryOperationsOf(storedDelivery) },
-  Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperations },
+  Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,

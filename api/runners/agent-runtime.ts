@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { CodeHost } from '../../commands/agents/code-host.ts';
 import { readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
 import { idOf } from '../../domain/id.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
-import { type Ctx, operation } from '../http/operation.ts';
+import { type Ctx, type Operations, operation } from '../http/operation.ts';
 
 const anyObject = z.record(z.string(), z.unknown());
 
@@ -64,15 +65,16 @@ export const AgentRuntime = z
 
 const HEX_DIGITS_OF_ETAG = 32;
 
-const runtimeOf = async (ctx: Ctx, agent_id: string) => {
-  const runtime = await readRuntime(ctx, agent_id);
+const runtimeOf = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFor']) => {
+  const runtime = await readRuntime(ctx, agent_id, tokenFor);
   const body = JSON.stringify(AgentRuntime.parse(runtime));
   // The digest is keyed, so the ETag tells nothing about the secrets in the body.
   const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
   return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
 };
 
-export const agentRuntimeOperations = {
+/** Creates the operation for the runtime of agents. `codeHost` has the tokens of git hosts. */
+export const agentRuntimeOperationsOf = ({ tokenFor }: CodeHost): Operations => ({
   getAgentRuntime: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runtime',
@@ -81,6 +83,6 @@ export const agentRuntimeOperations = {
     permit: { all: ['agent:read'], runner: true },
     permissionNote: "Requires the agent's runner key.",
     reply: AgentRuntime,
-    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id),
+    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, tokenFor),
   }),
-};
+});

@@ -22,6 +22,8 @@ export type CodeHost = {
   readonly hasRef: (url: string, name: string) => Promise<HostAnswer<boolean>>;
   /** Asks the host for the branch to which HEAD points; null if there is none. */
   readonly headBranch: (url: string) => Promise<HostAnswer<string | null>>;
+  /** Returns the platform's token for the host of the URL, as `token` or `user:token`; null if it has none. */
+  readonly tokenFor: (url: string) => string | null;
 };
 
 /** Returns the refusal of a request that needs the host. `pointer` names the field that the request must correct. */

@@ -7,6 +7,7 @@ import { usdOf } from '../../domain/money.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import { requireRunner } from '../access/require-runner.ts';
 import { loadAgent } from '../agents/agent.ts';
+import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
@@ -74,10 +75,10 @@ export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
  * Returns what the runner of this agent needs: settings, the models after failover, skills with their configuration,
- * tools, and the budget.
+ * tools, the repository with the token of its host, and the budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
-export const readRuntime = async (ctx: Ctx, agent_id: string) => {
+export const readRuntime = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFor']) => {
   await requireRunner(ctx, agent_id);
   const agent = await loadAgent(ctx, agent_id);
   const { state } = agent;
@@ -92,7 +93,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string) => {
     tools: tools.tools,
     // No area of the platform stores credentials of agents yet.
     credentials: [] as { provider: string; label: string; secret: string }[],
-    repo: state.repo_url === null ? null : { url: state.repo_url, code_ref: state.code_ref, token: null as string | null },
+    repo: state.repo_url === null ? null : { url: state.repo_url, code_ref: state.code_ref, token: tokenFor(state.repo_url) },
     budget: { hourly_limit_usd: hourly_limit_micros === null ? null : usdOf(hourly_limit_micros) },
   };
 };

@@ -48,14 +48,19 @@ const credentials = (token: string): { username: string; password: string } => {
   return rest.length === 0 ? { username: TOKEN_USER, password: token } : { username: user!, password: rest.join(':') };
 };
 
+const tokenIn = (tokens: Readonly<Record<string, string>>, url: string): string | null => {
+  const { hostname } = new URL(url);
+  return Object.hasOwn(tokens, hostname) ? tokens[hostname]! : null;
+};
+
 /** Creates the function that asks a host for the refs whose names start with `prefix`. */
 const refLister =
   ({ client, tokens = {} }: CodeHostOptions) =>
   async (url: string, prefix: string): Promise<Listed> => {
     // Loaded with the first use: most processes never need it, and it would delay their start.
     const { listServerRefs } = await import('isomorphic-git');
-    const token = tokens[new URL(url).hostname];
-    const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, hasToken: token !== undefined });
+    const token = tokenIn(tokens, url);
+    const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, hasToken: token !== null });
     const refs = await listServerRefs({ http, url, prefix, symrefs: true, ...(token && { onAuth: () => credentials(token) }) });
     return { refs: refs.filter(({ ref }) => typeof ref === 'string' && ref.startsWith(prefix)), hasMore: hasMore() };
   };
@@ -113,5 +118,5 @@ export const createCodeHost = (options: CodeHostOptions): CodeHost => {
       return head?.target?.startsWith(BRANCH) ? head.target.slice(BRANCH.length) : null;
     });
 
-  return { listRefs, hasRef, headBranch };
+  return { listRefs, hasRef, headBranch, tokenFor: (url) => tokenIn(options.tokens ?? {}, url) };
 };

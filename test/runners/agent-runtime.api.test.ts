@@ -1,5 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CodeHost } from '../../commands/agents/code-host.ts';
+import { createCodeHost } from '../../infra/git/code-host.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -16,9 +18,16 @@ type Runtime = {
 };
 
 /** Secrets of the runtime. They may occur in nothing but the answer to the runner. */
-const CANARIES = { model: 'canary-of-the-model-config', skill: 'canary-of-the-skill-config' };
+const CANARIES = { model: 'canary-of-the-model-config', skill: 'canary-of-the-skill-config', repo: 'canary-of-the-git-token' };
 
-const p = await createTestPlatform();
+const TOKENS = { 'git.example.com': CANARIES.repo };
+const codeHost: CodeHost = {
+  listRefs: async () => ({ branches: ['main'], tags: ['v1'], complete: true, isCached: false, failed: null }),
+  hasRef: async () => ({ value: true, failed: null }),
+  headBranch: async () => ({ value: 'main', failed: null }),
+  tokenFor: createCodeHost({ client: null as never, tokens: TOKENS }).tokenFor,
+};
+const p = await createTestPlatform({ codeHost });
 const post = async (path: string, body: Json): Promise<Json> => {
   const answer = await p.send('POST', path, { body });
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`);
@@ -100,6 +109,14 @@ test('skills that are disabled, forbidden or deleted, and tools that are disable
   assert.equal([skills.map(({ id }) => id), tools.map(({ id }) => id)], [[skill], [tool]]);
 });
 
+test('a linked repository comes with the token of its host, and with none if the host has no token', async () => {
+  const link = (url: string) => p.send('PUT', `${agent}/repo`, { body: { url, code_ref: 'v1' } });
+  assert.is((await link('https://constructor.example.org/a.git')).status, 200);
+  assert.equal((await runtime()).repo, { url: 'https://constructor.example.org/a.git', code_ref: 'v1', token: null });
+  assert.is((await link('https://git.example.com/a.git')).status, 200);
+  assert.equal((await runtime()).repo, { url: 'https://git.example.com/a.git', code_ref: 'v1', token: CANARIES.repo });
+});
+
 test('only the runner key of the agent reads its runtime', async () => {
   const other = await createAgent('two');
   const neighbour = await createSecondTenant(p);
@@ -125,7 +142,7 @@ test('each read is recorded with what was read, and one that the ETag answers wi
     skills: [{ skill_id: skill, version: 1, has_config: true }],
     tools: [tool],
     credentials: [],
-    repo_token_of: null,
+    repo_token_of: 'https://git.example.com/a.git',
   });
   const etag = first.headers.get('etag')!;
   const same = await read(runner, { 'if-none-match': etag });
@@ -164,11 +181,17 @@ test('no secret of the runtime occurs in an event, a row, or an answer to anybod
     `${p.tenant}/skills`,
     `${p.tenant}/models`,
   ];
-  const logs = [`${p.tenant}/audit-logs?limit=200`, `${p.tenant}/audit-logs/export?format=jsonl`, '/admin/audit-logs?limit=200'];
+  const logs = [
+    `${agent}/repo-refs`,
+    `${p.tenant}/audit-logs?limit=200`,
+    `${p.tenant}/audit-logs/export?format=jsonl`,
+    '/admin/audit-logs?limit=200',
+  ];
   for (const path of [...reads, ...logs, `${p.tenant}/agents`, '/me']) {
     const { status, text } = await p.send('GET', path);
     assert.is(status, 200, path);
     assert.not.ok(text.includes(CANARIES.skill), `${path} shows the configuration of the skill`);
+    assert.not.ok(text.includes(CANARIES.repo), `${path} shows the token of the repository`);
     if (!path.startsWith('/admin')) assert.not.ok(text.includes(CANARIES.model), `${path} shows the configuration of the model`);
   }
 });
