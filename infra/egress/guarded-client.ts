@@ -1,16 +1,12 @@
-import { Agent, type Dispatcher, request as send } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createConnectionPool, type PoolOptions } from './connection-pool.ts';
 import { EgressError } from './egress-error.ts';
 import { createEgressRules, type EgressRuleOptions } from './egress-rules.ts';
-import { type ConnectorOptions, guardedConnector } from './guarded-connector.ts';
 import { type Attempt, type EgressRequest, headerOf, redirected } from './redirect.ts';
 import { createPlaces } from './request-places.ts';
-import { connectionFailure, responseFailure } from './transport-failure.ts';
+import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
-const CONNECT_TIMEOUT_MS = 4_000;
-const IDLE_TIMEOUT_MS = 8_000;
-const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_CONNECTIONS_PER_HOST = 8;
 /** How many requests may be under way at the same time, so that slow hosts cannot use up the memory. */
 const MAX_REQUESTS = 128;
 
@@ -36,12 +32,7 @@ export type GuardedClient = {
   readonly close: () => Promise<void>;
 };
 
-export type GuardedClientOptions = Pick<ConnectorOptions, 'resolve' | 'build'> &
-  EgressRuleOptions & {
-    readonly connectTimeoutMs?: number;
-    /** How long a host may send nothing, in milliseconds. */
-    readonly idleTimeoutMs?: number;
-  };
+export type GuardedClientOptions = EgressRuleOptions & PoolOptions;
 
 const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error', () => undefined).destroy();
 
@@ -79,29 +70,14 @@ const collect = async (body: AsyncIterable<Uint8Array>): Promise<Uint8Array> => 
  * operator allows, and limits the time and the size of the answers.
  */
 export const createGuardedClient = (options: GuardedClientOptions = {}): GuardedClient => {
-  const { allow, ports, connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, ...connecting } = options;
-  const rules = createEgressRules({ allow, ports });
-  const agent = new Agent({
-    connect: guardedConnector({ ...connecting, rules, connectTimeoutMs }),
-    connections: MAX_CONNECTIONS_PER_HOST,
-    headersTimeout: idleTimeoutMs,
-    bodyTimeout: idleTimeoutMs,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  });
+  const rules = createEgressRules(options);
+  const pool = createConnectionPool(rules, options);
   const places = createPlaces(MAX_REQUESTS);
-
-  const sendOnce = async ({ url, request, signal }: Attempt): Promise<Dispatcher.ResponseData> => {
-    const { method = 'GET', headers, body } = request;
-    const all = { ...headers, 'accept-encoding': 'identity' };
-    return send(url, { dispatcher: agent, method, headers: all, body: body ?? null, signal }).catch((error: unknown) => {
-      throw connectionFailure(error, url.hostname);
-    });
-  };
 
   /** Sends the request, and again to the target of each redirect. */
   const follow = async (first: Attempt, free: () => void): Promise<EgressResponse> => {
     for (let attempt = first; ; ) {
-      const response = await sendOnce(attempt);
+      const response = await pool.send(attempt);
       const { maxBytes = DEFAULTS.maxBytes } = attempt.request;
       const { hostname: host, href: url } = attempt.url;
       try {
@@ -144,6 +120,6 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
       const { body, discard: _, ...response } = await request(wanted);
       return { ...response, bytes: await collect(body) };
     },
-    close: () => agent.destroy(),
+    close: pool.close,
   };
 };

@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import type { LookupFunction, Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { EgressError } from './egress-error.ts';
 import type { Destination, EgressRules } from './egress-rules.ts';
 import { ipAddressOf } from './ip-address.ts';
@@ -53,8 +53,8 @@ export type ConnectorOptions = {
   readonly connectTimeoutMs: number;
   /** By default, DNS. */
   readonly resolve?: ResolveHost | undefined;
-  /** By default, undici's connector. */
-  readonly build?: typeof buildConnector | undefined;
+  /** undici's function that creates connectors. */
+  readonly build: typeof buildConnector;
 };
 
 /**
@@ -62,12 +62,7 @@ export type ConnectorOptions = {
  * its addresses is forbidden, connects to one of these addresses only, and checks the address of the connected socket
  * again before the request is sent.
  */
-export const guardedConnector = ({
-  rules,
-  connectTimeoutMs,
-  resolve = resolveByDns,
-  build = buildConnector,
-}: ConnectorOptions): Connector => {
+export const guardedConnector = ({ rules, connectTimeoutMs, resolve = resolveByDns, build }: ConnectorOptions): Connector => {
   const addressesOf = async (destination: Destination): Promise<readonly string[]> => {
     const { hostname } = destination;
     if (ipAddressOf(hostname)) return [hostname];
