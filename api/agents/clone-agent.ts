@@ -9,15 +9,15 @@ import { withinAgentLimit } from './agent-limit.ts';
 
 const PERMISSION = 'tenant:agents:create';
 
-/** Returns the tenants in which the credential of the caller is valid. @throws Refusal forbidden if the caller is no user */
-async function* tenantsOf({ principal, reads }: Ctx): AsyncGenerator<string, void> {
+/** Returns the tenants in which the credential of the caller is valid, in pages. @throws Refusal forbidden if the caller is no user */
+async function* tenantsOf({ principal, reads }: Ctx): AsyncGenerator<string[], void> {
   if (principal.kind !== 'user')
     throw new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });
   if (principal.bound_to !== null) {
-    yield principal.bound_to;
+    yield [principal.bound_to];
     return;
   }
-  for await (const page of membershipPages(reads, principal.user_id)) for (const { tenant_id } of page) yield tenant_id;
+  for await (const page of membershipPages(reads, principal.user_id)) yield page.map(({ tenant_id }) => tenant_id);
 }
 
 /**

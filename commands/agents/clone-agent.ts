@@ -15,18 +15,32 @@ export const AgentClone = z
   })
   .meta({ id: 'AgentClone', examples: [{ name: 'Second Reviewer' }] });
 
+/** How many tenants are searched at the same time. */
+const SEARCH_BATCH = 20;
+
 /**
- * Returns the tenant in which the caller may read this agent, out of the caller's tenants.
+ * Returns the tenant in which the caller may read this agent, out of the caller's tenants, which come in pages.
  * @throws Refusal not_found, in the same way whether the agent does not exist, or the caller may not see it
  */
-export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, tenants: AsyncIterable<string>): Promise<string> => {
-  for await (const tenant of tenants) {
+export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
+  const isReadable = async (tenant: string): Promise<boolean> => {
     const inside = ctx.inTenant(tenant);
     const { state } = await inside.load(Agent, agent_id);
-    if (state.status === 'live' && (await inside.may('agent:read', agent_id))) return tenant;
-  }
+    return state.status === 'live' && (await inside.may('agent:read', agent_id));
+  };
+  for await (const tenants of pages)
+    for (let first = 0; first < tenants.length; first += SEARCH_BATCH) {
+      const batch = tenants.slice(first, first + SEARCH_BATCH);
+      const readable = await Promise.all(batch.map(isReadable));
+      const found = batch.find((_, index) => readable[index]);
+      if (found) return found;
+    }
   throw notFound();
 };
+
+/** One event has the whole copy, and the event store limits its size. */
+const TOO_LARGE =
+  'The agent is too large to be copied: its texts and the configurations of its tools must have less than 1,000,000 bytes together';
 
 /** How many slugs with a number are tried, before those with random characters. */
 const MAX_NUMBER = 9;
@@ -67,7 +81,7 @@ const createUnderFreeSlug = async (
       isClosed: ({ status }) => status === 'released',
     }).catch((error) => {
       if (error instanceof Refusal && error.code === 'slug_taken') return null;
-      throw error;
+      throw error instanceof Refusal && error.code === 'too_large' ? new Refusal('too_large', TOO_LARGE) : error;
     });
     if (created) return created;
   }

@@ -216,6 +216,15 @@ test('a copy counts as an agent of the plan and in the list of agents', async ()
   await limited.close();
 });
 
+test('an agent that does not fit into one event is refused with 413, and the detail says why', async () => {
+  const id = await createAgent({ description: 'x'.repeat(500_000) });
+  await p.send('PATCH', agentPath(id), { body: { description_prompt: 'y'.repeat(500_000) } });
+  const before = cloned();
+  const { status, body } = await clone(id, 'Too large');
+  assert.equal([status, cloned()], [413, before]);
+  assert.match(String((body as Json).detail), /too large to be copied: its texts and the configurations of its tools/);
+});
+
 test('the audit log says which agent was copied', async () => {
   await p.waitForProjections();
   const [entry] = (await p.send('GET', `${p.tenant}/audit-logs?action=agent.cloned&limit=1`)).body as Json[];
