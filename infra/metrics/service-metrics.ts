@@ -11,8 +11,10 @@ const APPEND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const CHECK_TIMEOUT_MS = 1_500;
 const BLOCK_BYTES = 512;
 
+type Check = () => boolean | Promise<boolean>;
+
 /** For each service, a function that says whether it answers this process. A rejection means that it does not. */
-export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', () => boolean | Promise<boolean>>>;
+export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', Check> & { file_store?: Check }>;
 
 /** Adds the histogram of the appends to the log, and returns the function that observes one. */
 export const measureAppends = ({ registry }: Pick<ProcessMetrics, 'registry'>) => {

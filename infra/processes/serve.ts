@@ -102,7 +102,8 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     quotas,
     broker,
     projectionAdmin,
-    blobPlace,
+    hasBlobs: blobPlace !== null,
+    blobsWork: createBlobHealth(blobPlace, logger),
     blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
       await cache.close();
@@ -117,21 +118,17 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
  * these parts do not work.
  */
-const degradedParts = (
-  { corruption, reads, broker, projectionAdmin, blobPlace }: Connections,
-  logger: Logger,
-): (() => Promise<string[]>) => {
+const degradedParts = ({ corruption, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
-  const blobHealth = createBlobHealth(blobPlace, logger);
   return async () => {
-    const [workers, blobs] = await Promise.all([missingWorkers(), blobHealth()]);
+    const [workers, areBlobsUp] = await Promise.all([missingWorkers(), blobsWork()]);
     return [
       ...corruption.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
-      ...blobs,
+      ...(areBlobsUp ? [] : ['file store']),
     ];
   };
 };
@@ -142,8 +139,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const logger = createLogger(config, 'serve');
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs } = connections;
-  await metrics.addServices({ event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy });
+  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs, blobsWork, hasBlobs } = connections;
+  const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
+  await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery(log);
   const egress = createGuardedClient({ allow: config.egressAllow });
@@ -167,7 +165,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountAuditExport(app, runtime);
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot: createUploadSlots() });
     mountSystemRoutes(app, {
-      readiness: createReadiness(log, ports.isFailing, degradedParts(connections, logger)),
+      readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
       metrics: metrics.text,
       mayReadMetrics: serveMetricsAccess(config),
       openapi: () => {

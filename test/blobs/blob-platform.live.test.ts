@@ -82,6 +82,7 @@ test('with a bucket, gc removes only what no event names and is old enough, and 
       assert.is(down.level, 'fail');
       assert.match(down.message, 'the object store cannot be reached: ECONNREFUSED');
       await eventually('/readyz names the file store', async () => (await degraded()).includes('file store'));
+      assert.match((await platform.call('GET', '/metrics')).text, 'annals_dependency_up{name="file_store"} 0');
       await store.close();
     },
     { BLOBS_URL },
