@@ -203,7 +203,7 @@ test('a valid request id of the client is used; an invalid one is replaced by a 
 });
 
 test('an unknown path gets the same 404 with and without a credential', async () => {
-  for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/skills`])
+  for (const path of ['/nothing', '/tenant', `${p.tenant}/agents/`, '/admin', '/.env', '/debug', `${p.tenant}/nothing`])
     for (const key of [p.key, '']) {
       const { status, body } = await p.send('GET', path, { key });
       assert.equal([status, (body as Json).code, (body as Json).instance], [404, 'not_found', path]);

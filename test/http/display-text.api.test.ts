@@ -21,7 +21,16 @@ type Schema = {
 const p = await createTestPlatform();
 
 /** Fields with text of several lines, and secrets. Nothing shows them on one line. */
-const FREE_TEXTS = ['description', 'description_prompt', 'initial_greeting', 'ssh_public_key', 'secret', 'token'];
+const FREE_TEXTS = [
+  'description',
+  'description_long',
+  'description_prompt',
+  'initial_greeting',
+  'instructions',
+  'ssh_public_key',
+  'secret',
+  'token',
+];
 
 const HOSTILE: Readonly<Record<string, string>> = {
   'a line break': 'a\nb',
