@@ -8,7 +8,7 @@ import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
 /** How many requests may be under way at the same time, so that slow hosts cannot use up the memory. */
-const MAX_REQUESTS = 128;
+const MAX_REQUESTS = { total: 128, perHost: 32 };
 
 export type EgressResponse = {
   readonly status: number;
@@ -104,7 +104,7 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     const url = rules.checkUrl(wanted.url);
     const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);
     const signal = wanted.signal ? AbortSignal.any([timeout, wanted.signal]) : timeout;
-    const free = places.take(signal);
+    const free = places.take(url.host, signal);
     try {
       return await follow({ url, request: wanted, signal, hops: 0 }, free);
     } catch (error) {

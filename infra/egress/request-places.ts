@@ -1,18 +1,32 @@
 import { EgressError } from './egress-error.ts';
 
+export type PlaceLimits = { readonly total: number; readonly perHost: number };
+
 /**
- * Counts the requests that are under way: at most `max`. A request frees its place when its body has been read, or when it is aborted.
+ * Counts the requests that are under way, in total and to each host, so that one slow host cannot use up all places. A
+ * request frees its place when its body has been read, or when it is aborted.
  */
-export const createPlaces = (max: number) => {
+export const createPlaces = ({ total, perHost }: PlaceLimits) => {
+  const takenOf = new Map<string, number>();
   let taken = 0;
-  const take = (signal: AbortSignal): (() => void) => {
-    if (taken >= max) throw new EgressError('unreachable', 'Too many requests to other hosts are under way');
-    taken++;
+
+  const count = (host: string, change: 1 | -1): void => {
+    const now = (takenOf.get(host) ?? 0) + change;
+    taken += change;
+    if (now === 0) takenOf.delete(host);
+    else takenOf.set(host, now);
+  };
+
+  /** Takes a place, and returns the function that frees it. @throws EgressError unreachable if there is none */
+  const take = (host: string, signal: AbortSignal): (() => void) => {
+    if (taken >= total) throw new EgressError('unreachable', 'Too many requests to other hosts are under way');
+    if ((takenOf.get(host) ?? 0) >= perHost) throw new EgressError('unreachable', `Too many requests to ${host} are under way`);
+    count(host, 1);
     let isFree = false;
     const free = (): void => {
       if (isFree) return;
       isFree = true;
-      taken--;
+      count(host, -1);
       signal.removeEventListener('abort', free);
     };
     signal.addEventListener('abort', free);

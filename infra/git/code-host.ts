@@ -5,6 +5,8 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 import { createLruMap } from '../lru-map.ts';
 import { NoRepositoryError, openListing } from './git-transport.ts';
 
+/** How long one list may take, with all of its requests. */
+const LIST_TIMEOUT_MS = 8_000;
 const CACHE_MS = 60_000;
 /** How long an incomplete list is kept, so that a host that does not answer is not asked with every request. */
 const FAILED_CACHE_MS = 3_000;
@@ -21,6 +23,8 @@ export type CodeHostOptions = {
   /** Tokens by host name, each as `token` or `user:token`. */
   readonly tokens?: Readonly<Record<string, string>>;
   readonly now?: () => number;
+  /** How long one list may take, in milliseconds. By default, 8,000. */
+  readonly timeoutMs?: number;
 };
 
 type Ref = { readonly ref: string; readonly target?: string };
@@ -55,12 +59,12 @@ const tokenIn = (tokens: Readonly<Record<string, string>>, url: string): string 
 
 /** Creates the function that asks a host for the refs whose names start with `prefix`. */
 const refLister =
-  ({ client, tokens = {} }: CodeHostOptions) =>
+  ({ client, tokens = {}, timeoutMs = LIST_TIMEOUT_MS }: CodeHostOptions) =>
   async (url: string, prefix: string): Promise<Listed> => {
     // Loaded with the first use: most processes never need it, and it would delay their start.
     const { listServerRefs } = await import('isomorphic-git');
     const token = tokenIn(tokens, url);
-    const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, hasToken: token !== null });
+    const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, timeoutMs, hasToken: token !== null });
     const refs = await listServerRefs({ http, url, prefix, symrefs: true, ...(token && { onAuth: () => credentials(token) }) });
     return { refs: refs.filter(({ ref }) => typeof ref === 'string' && ref.startsWith(prefix)), hasMore: hasMore() };
   };

@@ -6,8 +6,6 @@ import { readPktLines } from './pkt-lines.ts';
 /** The repository does not exist, or may not be read. The message is for users. */
 export class NoRepositoryError extends Error {}
 
-/** How long one request may take, in milliseconds. */
-const REQUEST_TIMEOUT_MS = 6_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** How many lines are read of a list that the host cannot filter (protocol version 1). */
 const MAX_ADVERTISED = 50_000;
@@ -53,6 +51,8 @@ export type ListingOptions = {
   readonly client: GuardedClient;
   readonly url: string;
   readonly maxLines: number;
+  /** How long all requests for the list may take together, in milliseconds. */
+  readonly timeoutMs: number;
   /** Whether there is a token for the host. It is sent when the host asks for it. */
   readonly hasToken: boolean;
 };
@@ -63,7 +63,8 @@ export type Listing = { readonly http: HttpClient; readonly hasMore: () => boole
  * Creates the HTTP client with which isomorphic-git reads one list of refs of the repository at `url`. It reads at most
  * `maxLines` of the list. If the host redirects, the requests after it go to where the repository has moved, as with git.
  */
-export const openListing = ({ client, url, maxLines, hasToken }: ListingOptions): Listing => {
+export const openListing = ({ client, url, maxLines, timeoutMs, hasToken }: ListingOptions): Listing => {
+  const signal = AbortSignal.timeout(timeoutMs);
   let hasMore = false;
   let base = url;
 
@@ -80,7 +81,8 @@ export const openListing = ({ client, url, maxLines, hasToken }: ListingOptions)
       ...sent,
       method: isPost ? 'POST' : 'GET',
       maxBytes: MAX_BYTES,
-      totalMs: REQUEST_TIMEOUT_MS,
+      totalMs: timeoutMs,
+      signal,
     });
     const { status: statusCode, headers, body } = response;
     const answer = { url: response.url, method: sent.method, headers: headers as Record<string, string>, statusCode, statusMessage: '' };

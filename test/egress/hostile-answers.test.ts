@@ -108,6 +108,21 @@ test('a body of exactly the largest size is read', async () => {
   assert.equal([bytes.length, status], [MAX_BYTES, 200]);
 });
 
+test('further requests to a host fail at once while 32 are under way, and requests to others do not', async () => {
+  const slow = await openServer(() => undefined);
+  const ready = await openServer(ok('Content-Length: 2', 'ok'));
+  const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });
+  afterTest(client.close);
+  const waiting = new AbortController();
+  const read = (port: number, signal?: AbortSignal) =>
+    client.read({ url: `http://127.0.0.1:${port}/`, ...(signal && { signal }) }).then(({ status }) => status, statusOf);
+  const under = Array.from({ length: 32 }, () => read(slow.port, waiting.signal));
+  assert.is(await read(slow.port), 503);
+  assert.is(await read(ready.port), 200);
+  waiting.abort();
+  assert.equal(new Set(await Promise.all(under)), new Set([503]));
+});
+
 test('further requests fail at once while 128 are under way, and succeed when one of them has ended', async () => {
   const servers = await Promise.all(Array.from({ length: 16 }, () => openServer(() => undefined)));
   const ready = await openServer(ok('Content-Length: 2', 'ok'));

@@ -7,10 +7,10 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const numbered = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${name}-${String(index).padStart(4, '0')}`);
 
-type Options = { readonly tokens?: Record<string, string>; readonly idleTimeoutMs?: number };
+type Options = { readonly tokens?: Record<string, string>; readonly idleTimeoutMs?: number; readonly timeoutMs?: number };
 
 /** A git server and a client that may reach it, for the current test. Its clock stands still until the test moves it. */
-const open = async ({ tokens = {}, idleTimeoutMs = 5_000 }: Options = {}) => {
+const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: Options = {}) => {
   const server = await startGitServer();
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs });
   const clock = { now: 0 };
@@ -18,7 +18,7 @@ const open = async ({ tokens = {}, idleTimeoutMs = 5_000 }: Options = {}) => {
     await client.close();
     await server.close();
   });
-  return { ...server, clock, host: createCodeHost({ client, tokens, now: () => clock.now }) };
+  return { ...server, clock, host: createCodeHost({ client, tokens, timeoutMs, now: () => clock.now }) };
 };
 
 test('the branches and tags of a repository are listed with protocol version 2, and HEAD names its branch', async () => {
@@ -168,6 +168,22 @@ test('a host that does not answer in time is unreachable', async () => {
   intercept(() => true);
   assert.is((await host.listRefs(url)).failed?.failure, 'unreachable');
   assert.is((await host.hasRef(url, 'main')).failed?.failure, 'unreachable');
+});
+
+test('the requests for a list together have a time limit, also if each of them and each byte comes in time', async () => {
+  const { host, createRepository, intercept } = await open({ timeoutMs: 1_000 });
+  const url = createRepository('slow.git', ['main']);
+  intercept(async ({ method }, response) => {
+    if (method === 'GET') return new Promise((resolve) => setTimeout(resolve, 600, false));
+    response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' });
+    const timer = setInterval(() => response.write('0'), 50);
+    response.once('close', () => clearInterval(timer));
+    return true;
+  });
+  const startedAt = performance.now();
+  const { failed } = await host.listRefs(url);
+  assert.is(failed?.failure, 'unreachable');
+  assert.ok(performance.now() - startedAt < 4_000);
 });
 
 test('a port at which nothing listens is unreachable, and an address that is not allowed is forbidden', async () => {
