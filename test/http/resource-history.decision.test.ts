@@ -21,7 +21,7 @@ const PUBLIC_DIGESTS = ['skill'];
 
 /** The values of the secrets in an event's data, at any depth. */
 const secretsIn = (value: unknown, name = ''): string[] => {
-  if (typeof value === 'string') return isSecret(name) || value.startsWith('v1.') ? [value] : [];
+  if (typeof value === 'string') return isSecret(name) || /^v1\.[\w-]+\.[\w-]+\./.test(value) ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, one]) => secretsIn(one, isSecret(name) ? name : key));
 };
