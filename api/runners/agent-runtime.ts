@@ -74,7 +74,7 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFo
 };
 
 /** Creates the operation for the runtime of agents. `codeHost` has the tokens of git hosts. */
-export const agentRuntimeOperationsOf = ({ tokenFor }: CodeHost): Operations => ({
+export const agentRuntimeOperationsOf = (codeHost: CodeHost): Operations => ({
   getAgentRuntime: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runtime',
@@ -83,6 +83,6 @@ export const agentRuntimeOperationsOf = ({ tokenFor }: CodeHost): Operations => 
     permit: { all: ['agent:read'], runner: true },
     permissionNote: "Requires the agent's runner key.",
     reply: AgentRuntime,
-    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, tokenFor),
+    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, codeHost.tokenFor),
   }),
 });

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import * as Model from '../../domain/agents/model.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
 import { displayText, Slug } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import { invalid, Refusal } from '../../domain/refusal.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
+import { assertModelsExist, recordChain } from './failover-chain.ts';
 
 const MAX_SETTINGS_LENGTH = 65_536;
 const MAX_FAILOVERS = 5;
@@ -21,6 +23,15 @@ const Settings = z
     `must have at most ${MAX_SETTINGS_LENGTH} characters as JSON`,
   );
 
+const MAX_PRICE = 1_000_000;
+
+/** The prices of a model. Those of tokens, from which costs are calculated, are numbers; others can have any form. */
+const Pricing = Settings.superRefine((pricing, issues) => {
+  for (const [name, price] of Object.entries(pricing))
+    if (name.endsWith('_per_mtok') && !(typeof price === 'number' && price >= 0 && price <= MAX_PRICE))
+      issues.addIssue({ code: 'custom', path: [name], message: `must be a number from 0 to ${MAX_PRICE}` });
+});
+
 export const ModelCreate = z
   .strictObject({
     provider: displayText(1, 64).meta({ description: 'The company or service that runs the model', examples: ['anthropic'] }),
@@ -35,7 +46,10 @@ export const ModelCreate = z
       .default([])
       .meta({ description: 'The models that replace this one while it is disabled, in their order' }),
     is_free: z.boolean().default(false).meta({ description: 'Whether its use costs nothing' }),
-    pricing: Settings.default({}).meta({ description: 'The prices, in any form' }),
+    pricing: Pricing.default({}).meta({
+      description: 'The prices. `input_per_mtok` and `output_per_mtok` are in US dollars per million tokens',
+      examples: [{ input_per_mtok: 3, output_per_mtok: 15 }],
+    }),
     status: z.enum(Model.MODEL_STATUSES).default('active').meta({ description: '`disabled` models cannot be added to chains' }),
   })
   .meta({ id: 'ModelCreate' });
@@ -50,40 +64,29 @@ export const AdminModelUpdate = z
     failover_chain: z.array(Id25).max(MAX_FAILOVERS).nullish().meta(created.failover_chain.meta()!),
     is_free: z.boolean().nullish().meta(created.is_free.meta()!),
     name: displayText(1, 128).nullish().meta(created.name.meta()!),
-    pricing: Settings.nullish().meta(created.pricing.meta()!),
+    pricing: Pricing.nullish().meta(created.pricing.meta()!),
     status: z.enum(Model.MODEL_STATUSES).nullish().meta(created.status.meta()!),
   })
   .meta({ id: 'AdminModelUpdate', examples: [{ status: 'deprecated', description: 'Use its successor' }] });
 
-/**
- * Checks that the models of a failover chain exist, and that no failover leads back to the model `id`.
- * @throws Refusal invalid
- */
-const checkChain = async (ctx: Ctx, chain: readonly string[], id?: string): Promise<void> => {
-  if (new Set(chain).size !== chain.length) throw invalid('/failover_chain', 'must not contain the same model twice', 'duplicate');
-  for (const [index, first] of chain.entries()) {
-    const pointer = `/failover_chain/${index}`;
-    const visited = new Set<string>();
-    for (let next = [first]; next.length > 0; ) {
-      if (id !== undefined && next.includes(id)) throw invalid(pointer, 'leads back to this model', 'cycle');
-      for (const each of next) visited.add(each);
-      const models = await Promise.all(next.map((each) => ctx.load(Model, each)));
-      if (next[0] === first && models[0]!.state.status === 'absent') throw invalid(pointer, 'there is no such model', 'unknown_model');
-      next = [...new Set(models.flatMap(({ state }) => state.failover_chain))].filter((each) => !visited.has(each));
-    }
-  }
-};
-
 /** Registers a model. @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
-  await checkChain(ctx, fields.failover_chain);
+  // No other model can have a model in its chain that does not exist yet, so the chain cannot lead back.
+  await assertModelsExist(ctx, fields.failover_chain);
   return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
 };
 
 /** Changes a model. @throws Refusal not_found, invalid */
 export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<typeof AdminModelUpdate, 'model_id'>) => {
-  Model.assertExists((await ctx.load(Model, model_id)).state);
-  await checkChain(ctx, changes.failover_chain ?? [], model_id);
+  const { state } = await ctx.load(Model, model_id);
+  Model.assertExists(state);
+  const chain = changes.failover_chain === null ? [] : changes.failover_chain;
+  // As a side effect, so that a repeat with the same Idempotency-Key makes the same transactions.
+  const isChanged = await ctx.sideEffect(async () => chain !== undefined && !jsonEqual(chain, state.failover_chain));
+  if (chain && isChanged) {
+    await assertModelsExist(ctx, chain);
+    await recordChain(ctx, model_id, chain);
+  }
   return ctx.transact(Model, model_id, Model.update(changes));
 };
 

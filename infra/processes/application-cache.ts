@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
 import * as Model from '../../domain/agents/model.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
@@ -15,7 +16,22 @@ import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate
 import type { Log } from '../eventstore/event-log.ts';
 
 /** The aggregates that most requests read without changing them. One subscription updates their cached states. */
-const followed = [Agent, AllowedAccount, ApiKey, Connector, Integration, Model, Plan, SignIn, Skill, SlackConfig, Tenant, Tool, User];
+const followed = [
+  Agent,
+  AllowedAccount,
+  ApiKey,
+  Connector,
+  FailoverGraph,
+  Integration,
+  Model,
+  Plan,
+  SignIn,
+  Skill,
+  SlackConfig,
+  Tenant,
+  Tool,
+  User,
+];
 
 /**
  * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token

@@ -58,6 +58,45 @@ test('a failover chain must name other models that exist, each once, and must no
   assert.is((await patch(c, { failover_chain: [a] })).status, 200, 'without the link from b to c, there is no cycle');
 });
 
+test('of failover chains that would lead to each other and are set at the same time, one is refused', async () => {
+  for (let round = 0; round < 5; round++) {
+    const [a, b, c] = await Promise.all([register(), register(), register()]);
+    const ring: [string, string][] = [
+      [a, b],
+      [b, c],
+      [c, a],
+    ];
+    const answers = await Promise.all(ring.map(([id, next]) => patch(id, { failover_chain: [next] })));
+    assert.equal(answers.map(({ status }) => status).sort(), [200, 200, 422]);
+    assert.equal(
+      answers.filter(({ status }) => status === 422).map((answer) => pointerOf(answer)!.code),
+      ['cycle'],
+    );
+  }
+});
+
+test('the same failover chain again appends no event, and a repeat with the same Idempotency-Key gets the same answer', async () => {
+  const [a, b] = await Promise.all([register(), register()]);
+  const send = () => p.send('PATCH', `/admin/models/${a}`, { body: { failover_chain: [b] }, headers: { 'idempotency-key': `chain-${a}` } });
+  const first = await send();
+  const start = p.log.events.length;
+  const again = await send();
+  assert.equal([again.status, again.body, again.headers.get('etag')], [200, first.body, first.headers.get('etag')]);
+  assert.is((await patch(a, { failover_chain: [b] })).status, 200);
+  assert.is(p.log.events.length, start);
+});
+
+test('prices of tokens are numbers from 0 to 1,000,000; other prices can have any form', async () => {
+  const id = await register();
+  const price = async (pricing: Json) => (await patch(id, { pricing })).status;
+  for (const value of [0, 0.0001, 1_000_000]) assert.is(await price({ input_per_mtok: value }), 200, String(value));
+  assert.is(await price({ images: { small: 'free' } }), 200);
+  for (const value of [-0.0001, 1_000_000.1, '3', null, [3]]) {
+    const answer = await patch(id, { pricing: { output_per_mtok: value } });
+    assert.equal([answer.status, pointerOf(answer)?.pointer], [422, '/pricing/output_per_mtok'], String(value));
+  }
+});
+
 test('only the tenants to which a model is opened list it and can add it to chains; closing it keeps existing chains', async () => {
   const id = await register({ available_to_all_tenants: false });
   const other = await createSecondTenant(p);

@@ -1,0 +1,60 @@
+import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
+import * as Model from '../../domain/agents/model.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
+import { invalid } from '../../domain/refusal.ts';
+import type { Ctx } from '../context.ts';
+
+/** The id of the only stream of failover chains. */
+const graphIdOf = (ctx: Ctx): string => ctx.uniqueId('failover', 'all', 0, 'platform');
+
+/**
+ * Checks that the models of a failover chain exist, each once.
+ * @throws Refusal invalid
+ */
+export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
+  if (new Set(chain).size !== chain.length) throw invalid('/failover_chain', 'must not contain the same model twice', 'duplicate');
+  const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
+  const unknown = models.findIndex(({ state }) => state.status === 'absent');
+  if (unknown >= 0) throw invalid(`/failover_chain/${unknown}`, 'there is no such model', 'unknown_model');
+};
+
+/** The chains of all models that can be reached from these, by their own streams and by the graph. */
+const chainsFrom = async (
+  ctx: Ctx,
+  ids: readonly string[],
+  graph: FailoverGraph.FailoverGraph,
+): Promise<Record<string, readonly string[]>> => {
+  const chains: Record<string, readonly string[]> = {};
+  for (let next = [...ids]; next.length > 0; ) {
+    const models = await Promise.all(next.map((id) => ctx.load(Model, id)));
+    for (const { id, state } of models) chains[id] = state.failover_chain;
+    next = [...new Set(next.flatMap((id) => FailoverGraph.nextOf(graph, chains, id)))].filter((id) => !chains[id]);
+  }
+  return chains;
+};
+
+/** The graph has changed since the chains were read: models can be reachable now whose chains were not read. */
+class GraphChanged extends Error {}
+
+/**
+ * Checks that a new failover chain of a model does not lead back to the model, also not through a chain that another
+ * request changes at the same time, and records the chain in the graph of all chains.
+ * @throws Refusal invalid
+ */
+export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly string[]): Promise<void> => {
+  const id = graphIdOf(ctx);
+  for (;;) {
+    const { state: seen } = await ctx.load(FailoverGraph, id);
+    const chains = await chainsFrom(ctx, chain, seen);
+    const decide = (graph: FailoverGraph.FailoverGraph) => {
+      if (!jsonEqual(graph.chains, seen.chains)) throw new GraphChanged();
+      return FailoverGraph.checkChain(model_id, chain, chains)(graph);
+    };
+    try {
+      await ctx.transact(FailoverGraph, id, decide, { ignoreIfMatch: true });
+      return;
+    } catch (error) {
+      if (!(error instanceof GraphChanged)) throw error;
+    }
+  }
+};

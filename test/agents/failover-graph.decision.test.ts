@@ -1,0 +1,40 @@
+import { test } from 'uvu';
+import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
+import { given } from '../fixtures/given.ts';
+
+const { checkChain } = FailoverGraph;
+const checked = (model_id: string, ...failover_chain: string[]): FailoverGraph.FailoverEvent => ({
+  type: 'FailoverChainChecked',
+  data: { model_id, failover_chain },
+});
+
+test('a chain that leads nowhere back is recorded, and the same chain again emits no event', () => {
+  given(FailoverGraph)
+    .when(checkChain('a', ['b', 'c'], { b: ['c'], c: [] }))
+    .emits(checked('a', 'b', 'c'));
+  given(FailoverGraph, checked('a', 'b'))
+    .when(checkChain('a', ['b'], { b: [] }))
+    .emits();
+});
+
+test('a chain that leads back by the chains of models, or by chains that are only recorded, is refused', () => {
+  given(FailoverGraph)
+    .when(checkChain('a', ['x', 'b'], { x: [], b: ['c'], c: ['a'] }))
+    .refuses('invalid', '/failover_chain/1');
+  given(FailoverGraph)
+    .when(checkChain('a', ['a'], {}))
+    .refuses('invalid', '/failover_chain/0');
+  given(FailoverGraph, checked('b', 'a'))
+    .when(checkChain('a', ['b'], { b: [] }))
+    .refuses('invalid', '/failover_chain/0');
+  given(FailoverGraph, checked('b', 'a'), checked('b'))
+    .when(checkChain('a', ['b'], { b: [] }))
+    .emits(checked('a', 'b'));
+});
+
+test('a cycle among other models does not stop the check', () =>
+  given(FailoverGraph)
+    .when(checkChain('a', ['b'], { b: ['c'], c: ['b'] }))
+    .emits(checked('a', 'b')));
+
+test.run();
