@@ -92,7 +92,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|changed|closing|deactivated|favorited|promoted|reopened|reordered|restored|resumed|retried|rotated|suspended|transferred|unfavorited|updated)$/,
+    /[._](?:acknowledged|activated|changed|closing|deactivated|favorited|linked|pinned|promoted|reopened|reordered|restored|resumed|retried|rotated|suspended|transferred|unfavorited|updated)$/,
   ],
 ];
 

@@ -87,9 +87,14 @@ const clonedAgent: FieldsOf = ({
 
 /** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
 const FIELDS: Readonly<Record<string, FieldsOf>> = {
-  AgentCreated: (fields) => newAgent({ external_mail_enabled: Agent.initial.external_mail_enabled, ...fields }),
+  AgentCreated: (fields) => {
+    const { external_mail_enabled, code_ref } = Agent.initial;
+    return newAgent({ external_mail_enabled, code_ref, ...fields });
+  },
   AgentCloned: clonedAgent,
   AgentUpdated: allFields,
+  AgentRepoLinked: allFields,
+  AgentCodeRefPinned: allFields,
   AgentActivated: () => ({ is_active: true }),
   AgentDeactivated: () => ({ is_active: false }),
   AgentSkillAuthoringChanged: allFields,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as Agent from '../../domain/agents/agent.ts';
+import { linkRepo, pinCodeRef } from '../../domain/agents/code-ref.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
@@ -44,6 +46,18 @@ test('an entry names its actor, its resource and what changed, with the values b
   assert.equal(updated.changes, [{ pointer: '/description', from: 'one', to: 'two' }]);
   await send('PATCH', `agents/${agent}`, { is_active: false });
   assert.equal((await newest('agent.deactivated')).changes, [{ pointer: '/is_active', from: true, to: false }]);
+});
+
+test('entries about the code of an agent name the repository and the branch before and after; the branch is main at first', async () => {
+  const ctx = p.systemContext(p.tenant_id);
+  const url = 'https://example.com/repo.git';
+  await ctx.transact(Agent, agent, linkRepo({ repo_url: url, code_ref: 'v1' }));
+  await ctx.transact(Agent, agent, pinCodeRef(url, 'v2'));
+  assert.equal((await newest('agent.repo_linked')).changes, [
+    { pointer: '/repo_url', from: null, to: url },
+    { pointer: '/code_ref', from: 'main', to: 'v1' },
+  ]);
+  assert.equal((await newest('agent.code_ref_pinned')).changes, [{ pointer: '/code_ref', from: 'v1', to: 'v2' }]);
 });
 
 test('an entry keeps the names at the time of its event', async () => {
