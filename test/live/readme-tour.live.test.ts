@@ -33,8 +33,8 @@ const DELIVERIES = 'get "$ANNALS_URL/tenant/$TENANT/webhook-integrations/$(print
 
 /**
  * A script that runs the commands of the tour as a reader would, in one shell. The block that starts the runner runs in
- * another shell, with the line that the block before it has printed. The script waits until the runner is connected, and
- * later until it has printed the delivery.
+ * another shell, with the line that the block before it has printed. The script waits until the runner waits for
+ * deliveries, and later until it has printed the delivery. If that does not happen within a minute, it ends.
  */
 const scriptOf = (shell: string, dir: string): string => {
   const tour = blocksOf('## A five-minute tour');
@@ -42,13 +42,14 @@ const scriptOf = (shell: string, dir: string): string => {
   const deliver = tour.findIndex((commands) => commands.startsWith('deliver()'));
   ok(runner > 0 && deliver === runner + 1, 'the tour starts a runner before it sends deliveries');
   const log = join(dir, 'runner.log');
-  const waitFor = (text: string): string => `for _ in $(seq 1 300); do grep -q '${text}' '${log}' && break; sleep 0.1; done\n`;
+  const waitFor = (text: string): string =>
+    `for _ in $(seq 1 600); do grep -q '${text}' '${log}' && break; sleep 0.1; done; grep -q '${text}' '${log}'\n`;
   const inThirdTerminal = join(dir, 'third');
   writeFileSync(inThirdTerminal, `eval "$PASTED"\nexec ${tour[runner]!.trim()}\n`);
   return [
     ...tour.slice(0, runner),
     `PASTED="export ANNALS_URL=$ANNALS_URL ANNALS_KEY=$KEY" ANNALS_DATA='${dir}' ${shell} '${inThirdTerminal}' > '${log}' 2>&1 & RUNNER=$!\n`,
-    waitFor('connected'),
+    waitFor('waiting for deliveries'),
     ...tour.slice(deliver, deliver + 1),
     waitFor('logically awesome'),
     `for _ in $(seq 1 100); do REFUSED=$(${DELIVERIES}); case $REFUSED in *rejected*) break;; esac; sleep 0.1; done; echo "$REFUSED"\n`,

@@ -64,6 +64,25 @@ const stops = async (started: Started, signal: NodeJS.Signals = 'SIGTERM'): Prom
   nothingLeft(started.data, seen);
 };
 
+/** Runs a test with a platform that the tests share which leave it usable. `dir` is for further data directories. */
+const onStarted = (() => {
+  const started = Promise.withResolvers<[Started, string]>();
+  const finished = Promise.withResolvers<void>();
+  let running: Promise<void> | undefined;
+  test.after(async () => {
+    finished.resolve();
+    await running?.catch(() => {});
+  });
+  return async (use: (started: Started, dir: string) => Promise<void>): Promise<void> => {
+    running ??= withTempDirectory(async (dir) => {
+      started.resolve([await start(join(dir, 'data')), dir]);
+      await finished.promise;
+    });
+    running.catch(started.reject);
+    await use(...(await started.promise));
+  };
+})();
+
 test('annals start starts all processes, shows the first API key only once, and stops all processes on SIGTERM', () =>
   withTempDirectory(async (dir) => {
     const data = join(dir, "operator's data");
@@ -93,8 +112,7 @@ test('annals start starts all processes, shows the first API key only once, and 
   }));
 
 test('files with secrets can be read only by their owner, and the only secret that is printed is the first key', () =>
-  withTempDirectory(async (data) => {
-    const started = await start(join(data, 'data'));
+  onStarted(async (started) => {
     const at = (name: string): string => join(started.data, name);
     for (const name of [
       'state.json',
@@ -110,12 +128,10 @@ test('files with secrets can be read only by their owner, and the only secret th
     const { output } = started.program;
     for (const name of ['store/secret', 'postgres/password']) not.ok(output().includes(readFileSync(at(name), 'utf8').trim()));
     not.match(output(), /postgres:\/\/|SA[A-Z2-7]{56}/);
-    await stops(started);
   }));
 
 test('a start on a data directory or port that is in use prints one line that says so, and exits', () =>
-  withTempDirectory(async (dir) => {
-    const started = await start(join(dir, 'data'));
+  onStarted(async (started, dir) => {
     const second = begin(started.data, await freePort());
     is(await second.ended, 1);
     equal(linesOf(second), [`annals: annals already runs on ${started.data} (process ${started.program.child.pid})`]);
@@ -124,7 +140,34 @@ test('a start on a data directory or port that is in use prints one line that sa
     is(await other.ended, 1);
     equal(linesOf(other), [`annals: PORT ${started.port} on 127.0.0.1 is taken; set PORT to another one`]);
     nothingLeft(join(dir, 'other'), []);
-    await stops(started);
+  }));
+
+test('a child process that is killed is restarted and keeps its port', () =>
+  onStarted(async (started) => {
+    const ports = portsOf(started.data);
+    for (const name of PROCESSES) {
+      const before = pidOf(started.data, name)!;
+      process.kill(before, 'SIGKILL');
+      await eventually(`${name} is back`, () => ![undefined, before].includes(pidOf(started.data, name)));
+      await eventually(`ready after ${name}`, async () => (await statusOf(started.base, '/readyz')) === 200);
+      await started.program.waitForOutput(
+        new RegExp(`^annals: ${name} ended \\(signal SIGKILL\\) and is started again; its log is .*${name}\\.log$`, 'm'),
+      );
+    }
+    equal(portsOf(started.data), ports);
+  }));
+
+// This test is the last one of those that share a platform: it stops the platform, to see that all processes end.
+test('a child process is restarted even if the directories for logs and pid files were removed', () =>
+  onStarted(async (started) => {
+    const killed = pidOf(started.data, 'postgres')!;
+    for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
+    process.kill(killed, 'SIGKILL');
+    await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
+    await eventually('nothing is degraded', async () => (await degradedOf(started.base)).length === 0);
+    is(started.program.child.exitCode, null);
+    is(await started.program.stop(), 0);
+    equal(pidsWith(started.data), []);
   }));
 
 test('of two starts on the same directory at the same time, one serves and the other exits with a message', () =>
@@ -139,36 +182,6 @@ test('of two starts on the same directory at the same time, one serves and the o
     match(both.find((each) => each !== winner)!.output(), /^annals: annals already runs on /);
     is(await winner.stop(), 0);
     nothingLeft(data, []);
-  }));
-
-test('a child process that is killed is restarted and keeps its port', () =>
-  withTempDirectory(async (dir) => {
-    const started = await start(join(dir, 'data'));
-    const ports = portsOf(started.data);
-    for (const name of PROCESSES) {
-      const before = pidOf(started.data, name)!;
-      process.kill(before, 'SIGKILL');
-      await eventually(`${name} is back`, () => ![undefined, before].includes(pidOf(started.data, name)));
-      await eventually(`ready after ${name}`, async () => (await statusOf(started.base, '/readyz')) === 200);
-      await started.program.waitForOutput(
-        new RegExp(`^annals: ${name} ended \\(signal SIGKILL\\) and is started again; its log is .*${name}\\.log$`, 'm'),
-      );
-    }
-    equal(portsOf(started.data), ports);
-    await stops(started);
-  }));
-
-test('a child process is restarted even if the directories for logs and pid files were removed', () =>
-  withTempDirectory(async (dir) => {
-    const started = await start(join(dir, 'data'));
-    const killed = pidOf(started.data, 'postgres')!;
-    for (const name of ['logs', 'run']) rmSync(join(started.data, name), { recursive: true });
-    process.kill(killed, 'SIGKILL');
-    await eventually('postgres is back', () => pidOf(started.data, 'postgres') !== undefined);
-    await eventually('nothing is degraded', async () => (await degradedOf(started.base)).length === 0);
-    is(started.program.child.exitCode, null);
-    is(await started.program.stop(), 0);
-    equal(pidsWith(started.data), []);
   }));
 
 test('the platform starts even if a full disk has truncated the file that stores its ports', () =>

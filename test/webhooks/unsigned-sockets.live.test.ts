@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { listen } from '../../infra/http/listen.ts';
+import { loadFactor, repeatIfBusy } from '../fixtures/load-factor.ts';
 import { startStore } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { sendUnsignedBodies, silentBodies, slowBodies, type UnsignedBody, unfinishedBodies } from '../fixtures/unsigned-sockets.ts';
@@ -58,24 +59,26 @@ const deliverDuring = async (platform: Platform, bodies: readonly UnsignedBody[]
 const attacks = { 'send nearly nothing': silentBodies, 'lack their last byte': unfinishedBodies, 'become slow': slowBodies };
 
 for (const [what, bodies] of Object.entries(attacks))
-  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of another tenant is accepted`, async () => {
+  test(`while a tenant gets unsigned large bodies that ${what}, every signed large delivery of another tenant is accepted`, () =>
+    repeatIfBusy(async () => {
+      const platform = await startPlatform();
+      const statuses = await deliverDuring(platform, bodies, platform.foreignHook);
+      assert.ok(statuses.length >= 10);
+      assert.equal(
+        statuses.filter((status) => status !== 202),
+        [],
+      );
+    }));
+
+test('unsigned large bodies of which nearly nothing arrives do not prevent signed ones from being accepted, even of the same integration', () =>
+  repeatIfBusy(async () => {
     const platform = await startPlatform();
-    const statuses = await deliverDuring(platform, bodies, platform.foreignHook);
-    assert.ok(statuses.length >= 10);
+    const statuses = await deliverDuring(platform, silentBodies, platform.hook);
     assert.equal(
       statuses.filter((status) => status !== 202),
       [],
     );
-  });
-
-test('unsigned large bodies of which nearly nothing arrives do not prevent signed ones from being accepted, even of the same integration', async () => {
-  const platform = await startPlatform();
-  const statuses = await deliverDuring(platform, silentBodies, platform.hook);
-  assert.equal(
-    statuses.filter((status) => status !== 202),
-    [],
-  );
-});
+  }));
 
 test('a large body that arrives too slowly gets 408 within a few seconds, and its connection is closed', async () => {
   const { port, hook } = await startPlatform();
@@ -90,7 +93,7 @@ test('a large body that arrives too slowly gets 408 within a few seconds, and it
   await once(socket, 'close');
   assert.match(answer, /^HTTP\/1\.1 408 .*\r\n/);
   assert.match(answer, /"code":"too_slow"/);
-  assert.ok(Date.now() - startedAt < 6_000, `${Date.now() - startedAt} ms`);
+  assert.ok(Date.now() - startedAt < 6_000 * loadFactor(), `${Date.now() - startedAt} ms`);
 });
 
 test.run();
