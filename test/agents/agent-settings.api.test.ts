@@ -52,6 +52,14 @@ test('an agent has no budget at first; a budget is stored in micro-dollars, kept
 test('a budget that is negative, too large, too precise or not a number is refused with 422', async () => {
   for (const hourly_limit_usd of [-0.01, 1_000_000_001, 0.0000001, '5', true])
     assert.is((await put('budget', { hourly_limit_usd })).status, 422, String(hourly_limit_usd));
+  // JSON has no NaN: the first text is no JSON, the second number is infinite.
+  for (const [raw, status] of [
+    ['{"hourly_limit_usd": NaN}', 400],
+    ['{"hourly_limit_usd": 1e400}', 422],
+  ] as const)
+    assert.is((await p.send('PUT', `${path}/budget`, { raw })).status, status, raw);
+  for (const hourly_limit_usd of [0, 0.000001, 1_000_000_000])
+    assert.is((await put('budget', { hourly_limit_usd })).status, 200, String(hourly_limit_usd));
 });
 
 test('an as-of read returns the budget at that position, and restoring an earlier revision of the agent restores its budget', async () => {

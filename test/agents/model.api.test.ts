@@ -144,6 +144,18 @@ test('a granted model takes its place, the later ones move down; granting it aga
   assert.is((await p.send('DELETE', `${p.tenant}/models/${a}/agents/${agent}`)).status, 404);
 });
 
+test('a priority from 0 to 4 is accepted, any other value is refused', async () => {
+  const agent = await createAgent('priorities');
+  const id = await register();
+  for (const priority of [0, 4]) assert.ok((await grant(id, { agent_id: agent, priority })).status < 300, String(priority));
+  for (const priority of [-1, 5, 1.5, '1', null, true]) {
+    const answer = await grant(id, { agent_id: agent, priority });
+    assert.equal([answer.status, pointerOf(answer)?.pointer], [422, '/priority'], String(priority));
+  }
+  for (const access of ['full', 'read_only']) assert.is((await grant(id, { agent_id: agent, access })).status < 300, true, access);
+  assert.is((await grant(id, { agent_id: agent, access: 'write' })).status, 422);
+});
+
 test('a chain has at most five models: a sixth gets 409', async () => {
   const agent = await createAgent('full');
   const models = await Promise.all(Array.from({ length: 6 }, () => register()));
