@@ -7,9 +7,9 @@ import { abortUpload, uploadFile } from './s3-upload.ts';
 
 /**
  * A content that was stored more recently is not sent again. Older ones are, so that their age starts anew and they are
- * not removed as orphans before an event names them.
+ * not removed as orphans before an event names them. Half of the shortest grace period of `annals blobs gc`.
  */
-const MAX_REUSE_AGE_MS = 6 * 3_600_000;
+const MAX_REUSE_AGE_MS = 1_800_000;
 const NAME = /^([a-z0-9]{1,64})\/([0-9a-f]{64})$/;
 
 const elements = (body: Buffer, name: string) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoredBlob } from '../../commands/blobs.ts';
 import type { NamedKey } from '../vault/cipher.ts';
@@ -60,6 +60,12 @@ export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobD
     const draft = await writeDraft(path, unsealed);
     await use(draft);
     return { sha256: draft.sha256, size: draft.size };
+  });
+
+/** Checks that drafts can be written. @throws Error that says why not */
+export const checkDrafts = (drafts: string): Promise<void> =>
+  withDraftPath(drafts, (path) => writeFile(path, 'draft', { mode: 0o600, flag: 'wx' })).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${drafts}, which holds files while they are stored, cannot be written to: ${error.code}`, { cause: error });
   });
 
 const DRAFT = /^[0-9a-f]{24}$/;

@@ -1,3 +1,4 @@
+import { checkDrafts } from '../blobs/blob-drafts.ts';
 import { parseBlobsUrl } from '../blobs/blob-location.ts';
 import { findBlobsUrl, openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -6,7 +7,7 @@ import { fail, none, ok, type Result } from './finding.ts';
 const adviceFor = (blobsUrl: string): string => {
   const location = parseBlobsUrl(blobsUrl);
   return location?.kind === 'bucket'
-    ? `correct BLOBS_URL, start the object store, or grant the key access to the bucket ${location.bucket}`
+    ? `correct BLOBS_URL or ANNALS_DATA, start the object store, or grant the key access to the bucket ${location.bucket}`
     : 'make the directory readable and writable for the user of the platform, or free disk space';
 };
 
@@ -15,6 +16,7 @@ export const checkBlobStore = async (config: Config): Promise<Result> => {
   const place = await openBlobPlace(config);
   if (!place) return none('not looked at: annals serve stores no files without BLOBS_URL');
   try {
+    await checkDrafts(place.drafts);
     return ok(await place.backend.check());
   } catch (error) {
     return fail((error as Error).message, adviceFor(findBlobsUrl(config)!));

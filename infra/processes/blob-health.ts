@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { checkDrafts } from '../blobs/blob-drafts.ts';
 import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import { memoizeFor } from './readiness.ts';
 
@@ -8,6 +9,16 @@ const PROBE_TTL_MS = 10_000;
 /** How long a caller waits for a probe. After that, it gets the result of the one before. */
 const PROBE_WAIT_MS = 300;
 
+const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
+  try {
+    await checkDrafts(drafts);
+    await backend.probe();
+    return null;
+  } catch (error) {
+    return error;
+  }
+};
+
 /**
  * Creates the function that says whether the file store works, for /readyz and the metrics. Logs when that changes. True
  * if there is no file store: nothing of it is broken.
@@ -15,10 +26,7 @@ const PROBE_WAIT_MS = 300;
 export const createBlobHealth = (place: BlobPlace | null, logger: Logger): (() => Promise<boolean>) => {
   let isUp = true;
   const probe = memoizeFor(PROBE_TTL_MS, async () => {
-    const error = await place?.backend.probe().then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
+    const error = await (place ? check(place) : null);
     if (error && isUp) logger.warn({ err: error }, 'the file store does not work');
     if (!error && !isUp) logger.info('the file store works again');
     isUp = !error;

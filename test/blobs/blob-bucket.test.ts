@@ -92,7 +92,7 @@ test('a content that was stored lately is not sent again; one that could be remo
   const object = server.objects.get(`files/acme/${sha256}`)!;
   await acme.put(Buffer.from('content'));
   assert.is(server.objects.get(`files/acme/${sha256}`), object);
-  object.modified -= 12 * 3_600_000;
+  object.modified -= 3_600_000;
   await acme.put(Buffer.from('content'));
   assert.ok(server.objects.get(`files/acme/${sha256}`)!.modified > Date.now() - 60_000);
 });
@@ -101,6 +101,14 @@ test('an answer of 503 SlowDown is retried', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   for (const method of ['HEAD', 'PUT', 'GET']) for (let n = 0; n < 2; n++) server.plan((call) => call.method === method, SLOW_DOWN);
+  const { sha256 } = await acme.put(Buffer.from('content'));
+  assert.is((await readAll(acme, sha256)).toString(), 'content');
+});
+
+test('a request that is never answered is repeated after its time limit', async () => {
+  const server = await startS3Server();
+  const { acme } = await openTestBucket(server);
+  for (const method of ['HEAD', 'PUT']) server.plan((call) => call.method === method, { kind: 'no-answer' });
   const { sha256 } = await acme.put(Buffer.from('content'));
   assert.is((await readAll(acme, sha256)).toString(), 'content');
 });

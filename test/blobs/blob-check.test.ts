@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import * as assert from 'uvu/assert';
+import { openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
+import { checkBlobStore } from '../../infra/cli/blob-check.ts';
+import { type Config, loadConfig } from '../../infra/config.ts';
+import { createBlobHealth } from '../../infra/processes/blob-health.ts';
+import { eventually } from '../fixtures/child-process.ts';
+import { startS3Server } from '../fixtures/s3-server.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+
+const configOf = (ANNALS_DATA: string, BLOBS_URL?: string): Config => loadConfig({ ANNALS_DATA, BLOBS_URL });
+
+test('doctor does not look at the file store of a platform without one', async () => {
+  const { dir } = createTempDirectory();
+  assert.is((await checkBlobStore(configOf(dir))).level, 'none');
+});
+
+test('doctor writes to the directory of the file store, and reports if there is a file in its place', async () => {
+  const { dir } = createTempDirectory();
+  mkdirSync(join(dir, 'blobs'));
+  const found = await checkBlobStore(configOf(dir));
+  assert.is(found.level, 'ok', found.message);
+  assert.match(found.message, /blobs can be written and read, \d+ MiB are free$/);
+  const broken = createTempDirectory().dir;
+  writeFileSync(join(broken, 'blobs'), '');
+  const { level, message } = await checkBlobStore(configOf(broken));
+  assert.is(level, 'fail');
+  assert.match(message, /cannot be written to: (ENOTDIR|EEXIST)/);
+});
+
+test('doctor reports the codes with which an object store refuses the key, the region and the bucket', async () => {
+  const server = await startS3Server();
+  const { dir } = createTempDirectory();
+  const messageOf = async (url: string): Promise<string> => (await checkBlobStore(configOf(dir, url))).message;
+  assert.is(await messageOf(server.url()), 'the bucket contents can be written, read and listed');
+  assert.match(await messageOf(server.url().replace('AKIDEXAMPLE', 'AKIDOTHER')), 'InvalidAccessKeyId');
+  assert.match(await messageOf(server.url().replace('eu-test-1', 'eu-test-2')), 'AuthorizationHeaderMalformed');
+  assert.match(await messageOf(server.url().replace('/contents', '/missing')), 'NoSuchBucket');
+});
+
+test('doctor reports a data directory in which files cannot be prepared for a bucket', async () => {
+  const server = await startS3Server();
+  const { dir } = createTempDirectory();
+  writeFileSync(join(dir, 'blob-drafts'), '');
+  const { level, message } = await checkBlobStore(configOf(dir, server.url()));
+  assert.is(level, 'fail');
+  assert.match(message, /blob-drafts, which holds files while they are stored, cannot be written to: (ENOTDIR|EEXIST)/);
+});
+
+test('the health of a file store turns false and is logged once while it does not work', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const { dir } = createTempDirectory();
+  const broken = join(dir, 'file');
+  writeFileSync(broken, '');
+  assert.is(await createBlobHealth(openDirectoryPlace(join(dir, 'blobs')), logger)(), true);
+  const isHealthy = createBlobHealth(openDirectoryPlace(broken), logger);
+  await eventually('the failed probe is known', async () => !(await isHealthy()));
+  assert.is(await isHealthy(), false);
+  assert.is(await createBlobHealth(null, logger)(), true);
+  assert.is(lines.length, 1);
+  assert.match(lines[0]!, 'the file store does not work');
+});
+
+test.run();
