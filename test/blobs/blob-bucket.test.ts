@@ -1,33 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type { Blobs } from '../../commands/blobs.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { openBlobBucket } from '../../infra/blobs/blob-bucket.ts';
-import { type Bucket, parseBlobsUrl } from '../../infra/blobs/blob-location.ts';
-import { createBlobStore, withoutBlobStore } from '../../infra/blobs/blob-store.ts';
-import { openVault } from '../../infra/vault/vault.ts';
-import { memoryLog } from '../fixtures/memory-log.ts';
-import { type S3Server, SLOW_DOWN, startS3Server } from '../fixtures/s3-server.ts';
-import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { withoutBlobStore } from '../../infra/blobs/blob-store.ts';
+import { SLOW_DOWN, startS3Server } from '../fixtures/s3-server.ts';
+import { openTestBucket, sha256Of } from '../fixtures/test-bucket.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 const MIB = 1_024 * 1_024;
-const TIMEOUTS = { requestMs: 2_000, stallMs: 300, giveUpMs: 5_000 };
-
-/** Opens a store in a bucket of the server. `causes` collects the failures of the object store. */
-const openTestBucket = async (server: S3Server, url = server.url('files')) => {
-  const { dir } = createTempDirectory();
-  const vault = await openVault({ log: memoryLog(), masterKeyFile: join(dir, 'master.key') });
-  const backend = openBlobBucket(parseBlobsUrl(url) as Bucket & { kind: 'bucket' }, TIMEOUTS);
-  const causes: Error[] = [];
-  const drafts = join(dir, 'drafts');
-  const acme = createBlobStore({ backend, vault, drafts, report: (cause) => causes.push(cause as Error) }).of('acme');
-  return { acme, backend, causes, drafts };
-};
-
-const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 const readAll = async (blobs: Blobs, sha256: string): Promise<Buffer> => {
   const blob = await blobs.get(sha256);
@@ -231,69 +212,6 @@ test('an object that was changed in the bucket is detected when it is read', asy
     (thrown: Error) => thrown,
   );
   assert.is(error?.name, 'BlobDamaged');
-});
-
-test('a listing returns every stored content, also if the store sends it in pages, and nothing else', async () => {
-  const server = await startS3Server();
-  const { backend } = await openTestBucket(server);
-  const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
-  const digests = Array.from({ length: 2_345 }, (_, n) => sha256Of(Buffer.from(String(n))));
-  for (const digest of digests) server.objects.set(`files/acme/${digest}`, object);
-  for (const key of ['files/readme.txt', `elsewhere/acme/${digests[0]}`, `files/acme/${digests[0]}.old`]) server.objects.set(key, object);
-  const entries = await Array.fromAsync(backend.list());
-  assert.equal(entries.map(({ sha256 }) => sha256).sort(), [...digests].sort());
-  assert.equal([...new Set(entries.map(({ tenant, sealedSize, version }) => `${tenant} ${sealedSize} ${version}`))], ['acme 1 "e"']);
-});
-
-test('a removal does nothing if the object was stored again since it was listed', async () => {
-  const server = await startS3Server();
-  const { acme, backend } = await openTestBucket(server);
-  const { sha256 } = await acme.put(Buffer.from('content'));
-  const [entry] = await Array.fromAsync(backend.list());
-  assert.is(await backend.remove({ ...entry!, version: '"older"' }), false);
-  assert.is(await acme.exists(sha256), true);
-  assert.is(await backend.remove(entry!), true);
-  assert.is(await acme.exists(sha256), false);
-  assert.is(await backend.remove(entry!), false);
-});
-
-test('an object that is replaced between the look and the removal is not removed', async () => {
-  const server = await startS3Server();
-  const { acme, backend } = await openTestBucket(server);
-  const { sha256 } = await acme.put(Buffer.from('content'));
-  const [entry] = await Array.fromAsync(backend.list());
-  const object = server.objects.get(`files/acme/${sha256}`)!;
-  server.plan(({ method }) => method === 'HEAD', { kind: 'replace-answer', answer: { status: 200, headers: { etag: object.etag } } });
-  server.objects.set(`files/acme/${sha256}`, { ...object, etag: '"newer"' });
-  assert.is(await backend.remove(entry!), false);
-  assert.is(server.objects.size, 1);
-});
-
-test('uploads that were begun before a time and never completed are ended, others are not', async () => {
-  const server = await startS3Server();
-  const { backend } = await openTestBucket(server);
-  const key = `files/acme/${'0'.repeat(64)}`;
-  const now = Date.now();
-  for (let n = 0; n < 1_500; n++) server.uploads.set(`old-${n}`, { key, initiated: now - 10_000, parts: new Map() });
-  server.uploads.set('new', { key, initiated: now, parts: new Map() });
-  server.uploads.set('foreign', { key: 'elsewhere/x', initiated: now - 10_000, parts: new Map() });
-  assert.is(await backend.removeDrafts(now - 5_000, true), 1_500);
-  assert.is(server.uploads.size, 1_502);
-  assert.is(await backend.removeDrafts(now - 5_000, false), 1_500);
-  assert.equal([...server.uploads.keys()], ['new', 'foreign']);
-});
-
-test('the check of a bucket writes, reads and removes an object, and says why it fails', async () => {
-  const server = await startS3Server();
-  const { backend } = await openTestBucket(server);
-  assert.is(await backend.check(), 'the bucket contents can be written, read and listed');
-  assert.is(server.objects.size, 0);
-  const other = await openTestBucket(server, server.url().replace('/contents', '/missing'));
-  const error = await other.backend.check().then(
-    () => null,
-    (thrown: Error) => thrown,
-  );
-  assert.match(error!.message, /NoSuchBucket/);
 });
 
 test('a process without BLOBS_URL refuses every use of the file store with not_configured', async () => {
