@@ -56,7 +56,7 @@ wait.
 
 /** The headings of the OpenAPI document in their order, with a text each. */
 export const TAGS = [
-  { name: 'Agents', description: 'Agents: their settings, model chains, deletion and history.' },
+  { name: 'Agents', description: 'Agents: their settings, model chains, copies, favorites, deletion and history.' },
   { name: 'Access', description: 'Who may do what with an agent: roles, grants and the permissions of each role.' },
   { name: 'Skills', description: 'Instructions that agents follow for a task, which agents have them, and how they are configured.' },
   {
