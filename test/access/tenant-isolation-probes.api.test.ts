@@ -36,6 +36,13 @@ const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 /** The types of events that any request may append, whatever its response is. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'AccessRefused', 'AccessRefusalsCounted'];
 
+/** The reads that are recorded, with the types of their events. */
+const EVENTS_OF_READS: Readonly<Record<string, string>> = {
+  exportAuditLogs: 'AuditExported',
+  readAgentSkillConfig: 'SkillConfigDisclosed',
+  getAgentRuntime: 'RuntimeDisclosed',
+};
+
 /** The expected statuses of operations that need the broker or the projector, because this test runs without them. */
 const STATUS_WITHOUT_DRIVERS: Record<string, number> = { issueRunnerCredential: 409 };
 const statusWithoutDrivers = ({ operationId, path }: Call): number | undefined =>
@@ -91,8 +98,7 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
     .slice(since)
     .map(({ type }) => type)
     .filter((type) => !INCIDENTAL_EVENTS.includes(type) && !(type === 'SuperAdminRead' && who === 'guest' && call.method === 'GET'))
-    .filter((type) => !(type === 'AuditExported' && call.operationId === 'exportAuditLogs'))
-    .filter((type) => !(type === 'SkillConfigDisclosed' && call.operationId === 'readAgentSkillConfig'));
+    .filter((type) => type !== EVENTS_OF_READS[call.operationId]);
 
 /**
  * Whether this probe is a read by a super-admin with access to the tenant. If so, it must be recorded in the tenant's
