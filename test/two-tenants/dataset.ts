@@ -104,6 +104,9 @@ const marksOf = (slug: string, { ids, resources }: SeededTenant): readonly strin
   `@${slug}.test`,
 ];
 
+/** The OpenAPI document, which is the same for every platform and takes longer to make than a platform to start. */
+let document: ReturnType<typeof openapi> | undefined;
+
 /**
  * Creates two tenants with one resource of every type, and a credential for every principal. The first tenant is called
  * `home`, the second `away`.
@@ -171,7 +174,7 @@ export const createDataset = async () => {
     garbage: 'ann_notakey0_0000000000000000000000000000000000',
   };
   let changeCount = 0;
-  const document = openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
+  document ??= openapi(p.operations, plainPaths as PlainPaths, 'http://annals.test');
   return {
     ...p,
     keys,
