@@ -18,6 +18,7 @@ import {
   schemas,
   send,
   UNKNOWN,
+  WHO,
 } from '../two-tenants/valid-calls.ts';
 
 /**
@@ -199,19 +200,21 @@ test('an operation with a multipart body refuses other content types, and parts 
       form(...Array.from({ length: 1_000 }, (_, index) => part(`; name="f${index}"`))),
       ['multipart/form-data; boundary=x', upload],
     ];
-    for (const [type, raw] of wrong)
-      for (const who of ['owner', 'super-admin', 'runner'] as const) {
-        const { status, text } = await dataset.send(call.method, pathOf(call), {
-          key: dataset.keys[who],
-          raw,
-          headers: { 'content-type': type },
-        });
-        assert.ok(
-          [400, 403, 404, 409, 413, 415, 422].includes(status),
-          `${call.operationId} ${type} ${raw.slice(0, 80)}: ${status} ${text}`,
-        );
-      }
+    for (const [type, raw] of wrong) {
+      const headers = { 'content-type': type };
+      const sent = WHO.map((who) => dataset.send(call.method, pathOf(call), { key: dataset.keys[who], raw, headers }));
+      // One of them may use the operation; the others are refused before the body is read.
+      const statuses = (await Promise.all(sent)).map(({ status }) => status);
+      const answered = statuses.filter((status) => ![403, 404].includes(status));
+      assert.ok(answered.length > 0, `${call.operationId}: ${statuses}`);
+      const expected = type.startsWith('multipart/') ? [400, 413, 422] : [415];
+      assert.ok(
+        answered.every((status) => expected.includes(status)),
+        `${call.operationId} ${type} ${raw.slice(0, 80)}: ${statuses}`,
+      );
+    }
   }
+  assert.ok(multipart.length > 0);
   assert.is(eventCount(), before);
 });
 

@@ -41,7 +41,8 @@ export const callsWithBody = calls.flatMap((call) => {
   return schema ? [{ call, schema }] : [];
 });
 
-const WHO: readonly PrincipalName[] = ['owner', 'super-admin', 'runner'];
+/** The callers of whom one may use each operation. */
+export const WHO: readonly PrincipalName[] = ['owner', 'super-admin', 'runner'];
 const callers = new Map<string, PrincipalName>();
 
 /** The first of these callers who may use the operation: a request with an unknown field gets 422, and not 403 or 404. */
