@@ -30,7 +30,7 @@ export const waitForIdleLog = async (platform: Platform): Promise<string> => {
 type Document = { paths: Record<string, { get?: unknown }> };
 
 /** Paths that are not requested, because each request to them appends an event to the log. */
-const RECORDED_READS = /\/audit-logs\/export$/;
+const RECORDED_READS = /\/(?:audit-logs\/export|runtime|skills\/\{skill_id\}\/config)$/;
 
 /**
  * Sets of path parameters, each with an API key of their tenant. A path is requested only if one of the sets has all of
