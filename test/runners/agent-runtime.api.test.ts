@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
+import { outgoingMessage } from '../../commands/runners/relay.reactor.ts';
 import { createCodeHost } from '../../infra/git/code-host.ts';
+import { createRequestLog } from '../../infra/http/request-log.ts';
+import { createRequestObserver } from '../../infra/http/request-observer.ts';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
 
 type Json = Record<string, unknown>;
 type Runtime = {
@@ -27,7 +34,10 @@ const codeHost: CodeHost = {
   headBranch: async () => ({ value: 'main', failed: null }),
   tokenFor: createCodeHost({ client: null as never, tokens: TOKENS }).tokenFor,
 };
-const p = await createTestPlatform({ codeHost });
+const logged: string[] = [];
+const requestLog = createRequestLog(pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }), 1);
+const { onResponse } = createRequestObserver(new Registry(), requestLog.ofKind);
+const p = await createTestPlatform({ codeHost, onResponse });
 const post = async (path: string, body: Json): Promise<Json> => {
   const answer = await p.send('POST', path, { body });
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`);
@@ -196,12 +206,42 @@ test('no secret of the runtime occurs in an event, a row, or an answer to anybod
   }
 });
 
+test('a read of the runtime is logged, and no line of the log has a secret', async () => {
+  logged.length = 0;
+  await read();
+  await sleep(20);
+  const lines = logged.join('');
+  assert.match(lines, /\/runtime/);
+  for (const canary of Object.values(CANARIES)) assert.not.ok(lines.includes(canary), `the log has ${canary}`);
+});
+
+test('the message that a runner gets for a delivery has no secret of the runtime', async () => {
+  const secret = 'a secret of more than 24 bytes';
+  const hook = await post(`${p.tenant}/webhook-integrations`, {
+    provider: 'github',
+    agent_id: agent.split('/').at(-1),
+    label: 'L',
+    secret,
+  });
+  const raw = '{"zen":"Keep it simple"}';
+  const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'ping', 'x-hub-signature-256': sign(raw, secret) };
+  assert.is((await p.send('POST', `/hooks/inbound/${hook.id}`, { key: '', raw, headers })).status, 202);
+  const accepted = p.log.events.findLast(({ type }) => type === 'WebhookAccepted')!;
+  const { payload } = outgoingMessage(accepted, 'http://annals.test', 65_536);
+  const message = Buffer.from(payload).toString();
+  assert.match(message, /Keep it simple/);
+  for (const canary of Object.values(CANARIES)) assert.not.ok(message.includes(canary), `the message has ${canary}`);
+});
+
 test('the runtime of a deleted agent is not found', async () => {
   const gone = await createAgent('gone');
   await p.send('DELETE', gone.agent);
   assert.is((await p.send('GET', `${gone.agent}/runtime`, { key: gone.runner })).status, 404);
 });
 
-test('the platform stops without an error', () => p.close());
+test('the platform stops without an error', async () => {
+  requestLog.close();
+  await p.close();
+});
 
 test.run();
