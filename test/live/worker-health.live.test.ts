@@ -1,6 +1,6 @@
 // limit: 240 s for this file (test/run.ts)
 import { randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -79,7 +79,17 @@ test('after a delivery has failed because the disk was full, /readyz answers 503
     assert.equal([await deliver('2'), await ready()], [503, 503]);
     limitFileSize(pid, 'unlimited');
     // 200 if an attempt that was answered with 503 has stored the delivery after all.
-    await eventually('the delivery is accepted', async () => [200, 202].includes(await deliver('2')));
+    const answers = new Set<number>();
+    const isAccepted = async (): Promise<boolean> => {
+      const status = await deliver('2');
+      answers.add(status);
+      return [200, 202].includes(status);
+    };
+    await eventually('the delivery is accepted', isAccepted).catch((error: Error) => {
+      throw new Error(
+        `${error.message}; the answers were ${[...answers]}; the store's log: ${readFileSync(join(data, 'logs/store.log'), 'utf8')}`,
+      );
+    });
     assert.is(await deliver('3'), 202);
     assert.is(await ready(), 200);
   }));
