@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import * as Agent from '../../domain/agents/agent.ts';
-import { grantTool, revokeTool } from '../../domain/agents/agent-tools.ts';
+import { grantTool, isFull, revokeTool } from '../../domain/agents/agent-tools.ts';
 import { idOf } from '../../domain/id.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input } from '../context.ts';
 import { assertMatches } from '../json-schema-validator.ts';
-import { loadTool } from './tool.ts';
+import { loadTool, loadTools } from './tool.ts';
 
 const MAX_CONFIGURATION_LENGTH = 16_384;
 
@@ -42,19 +42,28 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
   return null;
 };
 
+/** Returns the ids of granted tools that do not exist any more, if the agent has no room for a further tool. */
+const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
+  if (!isFull(agent)) return [];
+  const ids = Object.keys(agent.tools);
+  const existing = new Set((await loadTools(ctx, ids)).map(({ id }) => id));
+  return ids.filter((id) => !existing.has(id));
+};
+
 /**
  * Grants a tool to an agent, or changes the grant.
  * @throws Refusal not_found, conflict, invalid if the tool is unknown or the configuration does not match its schema
  */
 export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, tool_id, is_enabled, configuration } = input;
-  await loadAgent(ctx, agent_id);
+  const { state } = await loadAgent(ctx, agent_id);
   // As a side effect, so that a repeat with the same Idempotency-Key succeeds even if the tool has changed since.
   await ctx.sideEffect(() => checkTool(ctx, input));
+  const removed = await removedTools(ctx, state);
   let existed = false;
   const loaded = await ctx.transact(Agent, agent_id, (agent) => {
     existed = agent.tools[tool_id] !== undefined;
-    return grantTool({ tool_id, is_enabled, configuration: configuration ?? {} })(agent);
+    return grantTool({ tool_id, is_enabled, configuration: configuration ?? {} }, removed)(agent);
   });
   return { ...loaded, state: agentToolView(loaded.state, tool_id), existed };
 };

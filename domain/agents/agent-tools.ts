@@ -15,28 +15,34 @@ type Grant = { readonly tool_id: string; readonly is_enabled: boolean; readonly 
 
 const lengthOf = (configuration: Grant['configuration']): number => JSON.stringify(configuration).length;
 
-/** The length of the configurations of all tools but one. */
-const lengthOfOthers = ({ tools }: Agent, tool_id: string): number =>
+/** The length of the configurations of all tools but these. */
+const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
   Object.entries(tools)
-    .filter(([id]) => id !== tool_id)
+    .filter(([id]) => !except.includes(id))
     .reduce((sum, [, { configuration }]) => sum + lengthOf(configuration), 0);
 
+/** Whether the agent has room for no further tool. */
+export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
+
 /**
- * Grants a tool to the agent, or changes the grant.
+ * Grants a tool to the agent, or changes the grant. If the agent is full, grants of tools that do not exist any more
+ * (`removed`) make room.
  * @throws Refusal not_found if the agent does not exist, conflict if its tools or their configurations would be
  * too many
  */
 export const grantTool =
-  ({ tool_id, is_enabled, configuration }: Grant) =>
+  ({ tool_id, is_enabled, configuration }: Grant, removed: readonly string[] = []) =>
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     const present = agent.tools[tool_id];
     if (present?.is_enabled === is_enabled && jsonEqual(present.configuration, configuration)) return [];
-    if (!present && Object.keys(agent.tools).length >= MAX_AGENT_TOOLS)
+    const superseded = !present && isFull(agent) ? removed.filter((id) => agent.tools[id]) : [];
+    if (!present && Object.keys(agent.tools).length - superseded.length >= MAX_AGENT_TOOLS)
       throw new Refusal('conflict', `The agent already has ${MAX_AGENT_TOOLS} tools`);
-    if (lengthOfOthers(agent, tool_id) + lengthOf(configuration) > MAX_CONFIGURATIONS_LENGTH)
+    if (lengthOfOthers(agent, [tool_id, ...superseded]) + lengthOf(configuration) > MAX_CONFIGURATIONS_LENGTH)
       throw new Refusal('conflict', `The configurations of an agent's tools may have ${MAX_CONFIGURATIONS_LENGTH} characters in total`);
-    return [{ type: 'AgentToolGranted', data: { tool_id, is_enabled, configuration } }];
+    const revoked = superseded.map((id): AgentEvent => ({ type: 'AgentToolRevoked', data: { tool_id: id } }));
+    return [...revoked, { type: 'AgentToolGranted', data: { tool_id, is_enabled, configuration } }];
   };
 
 /** Revokes a tool from the agent. @throws Refusal not_found if the agent or the grant does not exist */

@@ -104,6 +104,9 @@ test('an agent can have 100 tools and no more, and the list has pages', async ()
   const statuses: number[] = [];
   for (const { id } of tools) statuses.push((await p.send('POST', `${agent}/tools`, { body: { tool_id: id } })).status);
   assert.equal(statuses, [...Array.from({ length: 100 }, () => 201), 409]);
+  const last = { tool_id: tools[100]!.id };
+  await p.send('PUT', `${p.tenant}/connectors/many/tools`, { body: names.slice(1) });
+  assert.is((await p.send('POST', `${agent}/tools`, { body: last })).status, 201, 'the grant of a removed tool makes room');
   const page = await p.send('GET', `${agent}/tools?limit=60`);
   const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link')!)![1]!;
   const rest = await p.send('GET', next);

@@ -49,6 +49,19 @@ test('an agent with the maximum number of tools gets no further one, but its gra
     .emits(granted('t0', { x: 1 }));
 });
 
+test('grants of removed tools make room for a further one, but only if the agent is full', () => {
+  const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
+  given(Agent, created, ...full)
+    .when(grantTool(of('more'), ['t1', 'unknown']))
+    .emits({ type: 'AgentToolRevoked', data: { tool_id: 't1' } }, granted('more'));
+  given(Agent, created, granted('t1'))
+    .when(grantTool(of('more'), ['t1']))
+    .emits(granted('more'));
+  given(Agent, created, ...full)
+    .when(grantTool(of('t0', { x: 1 }), ['t1']))
+    .emits(granted('t0', { x: 1 }));
+});
+
 test('the configurations of an agent have at most the maximum length in total', () => {
   const ofLength = (length: number) => ({ text: 'a'.repeat(length - '{"text":""}'.length) });
   const half = granted('a', ofLength(MAX_CONFIGURATIONS_LENGTH / 2));
