@@ -5,6 +5,7 @@ import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Publication from '../../domain/runners/publication.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
@@ -38,7 +39,7 @@ const metaOf = ({ data, meta }: Recorded): Row => {
 };
 
 /** The categories in which the id of a stream is the id of an agent. */
-const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category];
+const CATEGORIES_BY_AGENT: readonly string[] = [Agent.category, Acknowledgement.category, SlackConfig.category];
 
 const agentOf = (event: Recorded, meta: Row): string | null => {
   if (CATEGORIES_BY_AGENT.includes(event.category)) return event.id;
@@ -60,13 +61,14 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 
 /**
  * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
- * actions, and the streams of rejections and acknowledgements have the id of another resource.
+ * actions, and the streams of rejections, acknowledgements and Slack settings have the id of another resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
   [RunnerCredential.category]: 'runner_credential',
   [Rejection.category]: Integration.category,
   [Acknowledgement.category]: Agent.category,
+  [SlackConfig.category]: Agent.category,
 };
 
 /**

@@ -1,6 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { DEFAULT_ROLE_PERMISSIONS } from '../../domain/agents/role-permissions.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import type { Recorded } from '../../domain/event.ts';
@@ -218,7 +219,6 @@ const fieldsOf = ({ type, data }: Recorded): Row => {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortened(value)]));
 };
 
-const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 const wasShortened = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_VALUE_LENGTH;
 
 /**
@@ -238,7 +238,7 @@ export const changesOf = (event: Recorded, subject: Row | null): readonly FieldC
   const old = storedFields(subject);
   return Object.entries(fieldsOf(event)).flatMap(([name, to]) => {
     const from = name === 'secret' ? SECRET : (old[name] ?? null);
-    return isEqual(from, to) && to !== SECRET && !wasShortened(to) ? [] : [{ pointer: `/${name}`, from, to }];
+    return jsonEqual(from, to) && to !== SECRET && !wasShortened(to) ? [] : [{ pointer: `/${name}`, from, to }];
   });
 };
 

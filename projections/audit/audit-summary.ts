@@ -46,7 +46,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   AgentSkillGranted: 'gave the skill {skill} to the agent {resource}',
   AgentSkillPermissionsReplaced: 'replaced the permissions of the agent {resource} on skills',
   AgentSkillRevoked: 'took the skill {skill} from the agent {resource}',
-  AgentSkillVisibilityScopeChanged: 'changed which skills the agent {resource} sees',
+  AgentSkillVisibilityScopeChanged: 'changed who sees the skills that the agent {resource} writes',
   AgentSlackConfigChanged: 'changed the Slack settings of the agent {resource}',
   AgentSlugReleased: 'released the slug of the deleted agent {resource}',
   AgentToolGranted: 'granted the agent {resource} a tool',

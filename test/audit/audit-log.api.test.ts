@@ -87,6 +87,13 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
+test('a change of the Slack settings of an agent is found by the id of the agent, as a change of that agent', async () => {
+  assert.is((await send('PUT', `agents/${agent}/slack-config`, { slack_rpm_limit: 5 })).status, 200);
+  const [changed, ...others] = await lines(`agent_id=${agent}&action=agent.slack_config_changed`);
+  assert.equal(others, []);
+  assert.equal([changed?.agent_id, changed?.resource_type, changed?.resource_id], [agent, 'agent', agent]);
+});
+
 test('audit log entries can be filtered by user, by API key and by the first part of the action, such as agent', async () => {
   const all = await lines();
   const idsOf = (found: Line[]) => found.map(({ id }) => id);
