@@ -1,5 +1,5 @@
 import type { Permit } from '../../domain/access/permission.ts';
-import { type Aggregate, fold } from '../../domain/aggregate.ts';
+import { type Aggregate, fold, jsonEqual } from '../../domain/aggregate.ts';
 import { comparePositions, type DomainEvent, type Position, type Recorded, tokenOf } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import type { ById, Transient } from '../../domain/immutable-record.ts';
@@ -54,11 +54,9 @@ export type AnySubject = HistorySubject<any, any>;
 type State = unknown;
 type Step = { readonly event: Recorded; readonly before: State; readonly after: State };
 
-const isEqual = (one: unknown, other: unknown): boolean => one === other || JSON.stringify(one) === JSON.stringify(other);
-
 const changesOfFields = (from: Fields, to: Fields): Change[] =>
   Object.keys({ ...from, ...to })
-    .filter((name) => !isEqual(from[name], to[name]))
+    .filter((name) => !jsonEqual(from[name], to[name]))
     .map((name) => ({ pointer: `/${name}`, from: from[name] ?? null, to: to[name] ?? null }));
 
 /** Returns the changes between two maps. Secrets are compared by their stored values, but not shown. */
@@ -66,9 +64,9 @@ const changesOfEntries = (name: string, show: (entry: never) => unknown, from: B
   if (from === to) return [];
   const shown = (entry: unknown): unknown => (entry === undefined ? null : show(entry as never));
   return Object.keys({ ...from, ...to }).flatMap((key) => {
-    if (isEqual(from[key], to[key])) return [];
+    if (jsonEqual(from[key], to[key])) return [];
     const [before, after] = [shown(from[key]), shown(to[key])];
-    return isEqual(before, after) && after !== HIDDEN ? [] : [{ pointer: `/${name}/${key}`, from: before, to: after }];
+    return jsonEqual(before, after) && after !== HIDDEN ? [] : [{ pointer: `/${name}/${key}`, from: before, to: after }];
   });
 };
 

@@ -68,6 +68,16 @@ test('the first event of a resource shows its fields as changes from null', () =
     }
 });
 
+test('no entry of a history has a change from null to null', () => {
+  for (const found of steps)
+    for (const { event, changes } of found)
+      assert.equal(
+        changes.filter(({ from, to }) => from === null && to === null),
+        [],
+        event.type,
+      );
+});
+
 test('no history contains the digest or the ciphertext of a secret', () => {
   const secret = storedEvents.filter(({ category }) => !PUBLIC_DIGESTS.includes(category));
   const secrets = new Set(secret.flatMap(({ data }) => secretsIn(data)));
