@@ -8,10 +8,10 @@ import {
 } from '../../commands/agents/agent-models.ts';
 import type { Loaded } from '../../commands/context.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { Id25 } from '../../domain/id.ts';
 import { AgentModelRead, AgentModels, agents } from '../../projections/agents/agent.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
+import { requireOnAgentInBody } from './agent-in-body.ts';
 import { agentDoc } from './agent-settings.ts';
 
 const AGENT_MODELS = '/tenant/:tenant_id/agents/:agent_id/models';
@@ -53,17 +53,11 @@ export const agentModelOperations = {
     details: 'Changes its access or its place if the model is in the chain already. A chain has at most five models.',
     permit: 'tenant:read',
     permissionNote: 'Requires the permission `agent:settings:write` on the agent.',
-    preauthorize: async (ctx, _, readBody) => {
-      const agent = z.object({ agent_id: Id25 }).safeParse(await readBody());
-      if (agent.success) await ctx.require('agent:settings:write', agent.data.agent_id);
-    },
+    preauthorize: requireOnAgentInBody('agent:settings:write'),
     body: AgentModelGrant,
     reply: AgentModelRead,
     status: 201,
-    run: async (ctx, input) => {
-      await ctx.require('agent:settings:write', input.agent_id);
-      return linkOf(grantAgentModel(ctx, input), input.model_id);
-    },
+    run: (ctx, input) => linkOf(grantAgentModel(ctx, input), input.model_id),
   }),
   revokeModel: operation({
     method: 'delete',

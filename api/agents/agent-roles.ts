@@ -22,12 +22,13 @@ import type * as Agent from '../../domain/agents/agent.ts';
 import { effectiveRoles, rolesOf } from '../../domain/agents/agent-roles.ts';
 import { AGENT_ROLES, permissionsOfRoles } from '../../domain/agents/role-permissions.ts';
 import { Timestamp } from '../../domain/fields.ts';
-import { Id25, idOf } from '../../domain/id.ts';
+import { idOf } from '../../domain/id.ts';
 import type * as Tenant from '../../domain/tenants/tenant.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, listQuery, type PageWindow, paginate } from '../http/paging.ts';
+import { requireOnAgentInBody } from './agent-in-body.ts';
 import { PermissionRead } from './effective-permissions.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
@@ -165,10 +166,7 @@ export const agentRoleOperations = {
     details: 'The role null revokes it.',
     permit: 'tenant:read',
     permissionNote: 'Requires the permission `agent:roles:write` on the agent.',
-    preauthorize: async (ctx, _, readBody) => {
-      const agent = z.object({ agent_id: Id25 }).safeParse(await readBody());
-      if (agent.success) await ctx.require('agent:roles:write', agent.data.agent_id);
-    },
+    preauthorize: requireOnAgentInBody('agent:roles:write'),
     body: AgentGrantRequest,
     reply: AgentUserGrantRead,
     alternateStatus: 204,

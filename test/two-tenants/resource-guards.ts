@@ -278,8 +278,8 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   ),
   mutant(
     'grants: every member may grant access',
-    'api/agents/agent-roles.ts',
-    "if (agent.success) await ctx.require('agent:roles:write', agent.data.agent_id);",
+    'api/agents/agent-in-body.ts',
+    'if (agent.success) await ctx.require(permission, agent.data.agent_id);',
     '',
   ),
   mutant(

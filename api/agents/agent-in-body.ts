@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import type { Permission } from '../../domain/access/permission.ts';
+import { Id25 } from '../../domain/id.ts';
+import type { Operation } from '../http/operation.ts';
+
+const AgentInBody = z.object({ agent_id: Id25 });
+
+/**
+ * Returns the check of an operation that names its agent in the body: the caller must have `permission` on that agent.
+ * A body without a valid `agent_id` passes, because it is refused later, as invalid.
+ * @throws Refusal forbidden, not_found
+ */
+export const requireOnAgentInBody =
+  (permission: Permission): NonNullable<Operation['preauthorize']> =>
+  async (ctx, _, readBody) => {
+    const agent = AgentInBody.safeParse(await readBody());
+    if (agent.success) await ctx.require(permission, agent.data.agent_id);
+  };
