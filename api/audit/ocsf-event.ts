@@ -83,16 +83,20 @@ const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
 
 /**
  * The activities of OCSF's class API Activity. An action, such as `agent.created`, belongs to the activity whose pattern
- * matches its last word.
+ * matches its last words.
  */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
-  [1, 'Create', /[._](?:accepted|added|allowed|assigned|cloned|connected|created|granted|issued|opened|registered)$/],
-  [2, 'Read', /[._](?:disclosed|exported|read|seen|used)$/],
+  [
+    1,
+    'Create',
+    /[._](?:accepted|added|allowed|assigned|authored|cloned|connected|created|granted|imported|issued|opened|registered|reserved)$/,
+  ],
+  [2, 'Read', /[._](?:checked|disclosed|exported|read|seen|used)$/],
   [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|released|removed|revoked)$/],
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|changed|closing|deactivated|favorited|linked|pinned|promoted|reopened|reordered|restored|resumed|retried|rotated|suspended|transferred|unfavorited|updated)$/,
+    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|closing|deactivated|dead_lettered|favorited|linked|opened_to_tenant|pinned|promoted|reopened|reordered|replaced|requeued|restored|resumed|retried|rotated|suspended|synced|transferred|unfavorited|updated)$/,
   ],
 ];
 

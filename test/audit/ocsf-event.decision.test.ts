@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AUDIT_FORMATS } from '../../api/audit/export-format.ts';
+import { actionOf } from '../../projections/audit/audit-entry.ts';
+import { SUMMARIES } from '../../projections/audit/audit-summary.ts';
 
 const AUDIT_ENTRY = {
   id: 'e1',
@@ -45,6 +47,22 @@ test('members, roles, super-admins and sign-ins have OCSF classes of their own, 
     if (class_uid === 3005) assert.is(event.privileges.length, 1, action);
     if (class_uid === 3006) assert.equal(event.group, { uid: 't1', type: 'tenant' });
   }
+});
+
+/** Actions that neither create, read, update nor delete something. */
+const OTHER = /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started)$/;
+
+test('every action that creates, reads, updates or deletes something has an OCSF activity, not the activity Other', () => {
+  const isOther = (action: string): boolean => {
+    const entry = { ...AUDIT_ENTRY, action, meta: {}, resource_id: 'r1' };
+    return JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify(entry))).activity_id === 99;
+  };
+  const others = Object.keys(SUMMARIES).map(actionOf).filter(isOther);
+  assert.equal(
+    others.filter((action) => !OTHER.test(action)),
+    [],
+  );
+  assert.ok(others.includes('access.refused'));
 });
 
 test.run();
