@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { AgentSlackConfigUpdate, changeSlackConfig, slackConfigFields } from '../../commands/slack/slack-config.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
-import { agents } from '../../projections/agents/agent.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 
@@ -22,13 +21,13 @@ export const slackConfigOperations = {
     summary: "Read an agent's Slack settings",
     permit: 'agent:read',
     reply: AgentSlackConfigRead,
-    projection: agents.name,
     aggregate: SlackConfig,
     query: asOfQuery,
     run: async (ctx, { agent_id }) => {
-      const { inherited_slack_config } = (await loadAgent(ctx, agent_id)).state;
-      const { state, revision } = await ctx.load(SlackConfig, agent_id);
-      return { doc: JSON.stringify(AgentSlackConfigRead.parse(SlackConfig.settingsInEffect(state, inherited_slack_config))), revision };
+      const agent = await loadAgent(ctx, agent_id);
+      const loaded = await ctx.load(SlackConfig, agent_id);
+      const state = SlackConfig.settingsInEffect(loaded.state, agent.state.inherited_slack_config);
+      return { ...loaded, position: loaded.position ?? agent.position, state };
     },
   }),
   changeSlackConfig: operation({
