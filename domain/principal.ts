@@ -1,3 +1,5 @@
+import type { TenantRole } from './tenants/tenant.ts';
+
 /**
  * The authenticated caller of a request. With a tenant key, it is the owner of the key, limited to one tenant. With a
  * platform key or a sign-in, it is a user in all their tenants. With a runner key, it is one agent. `system` is the
@@ -12,7 +14,7 @@ export type Principal =
       readonly bound_to: string | null;
       readonly super_admin: boolean;
       /** The caller's role in the tenant, if the API key limits it to less than that of its owner. */
-      readonly max_role?: 'OWNER' | 'ADMIN' | 'MEMBER' | 'AUDITOR';
+      readonly max_role?: TenantRole;
       /** If true, the API key allows only reads. */
       readonly read_only?: true;
     }

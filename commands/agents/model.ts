@@ -7,26 +7,15 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Ctx, Input } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
+import { JsonObjectField } from '../json-schema-validator.ts';
 import { assertModelsExist, recordChain } from './failover-chain.ts';
 
-const MAX_SETTINGS_LENGTH = 65_536;
 const MAX_FAILOVERS = 5;
-
-/**
- * Limits the length of the JSON that is stored. The limit for request bodies does not suffice: a number such as 1e20 is
- * longer in the stored event than in the request.
- */
-const Settings = z
-  .record(z.string(), z.unknown())
-  .refine(
-    (settings) => JSON.stringify(settings).length <= MAX_SETTINGS_LENGTH,
-    `must have at most ${MAX_SETTINGS_LENGTH} characters as JSON`,
-  );
 
 const MAX_PRICE = 1_000_000;
 
 /** The prices of a model. Those of tokens, from which costs are calculated, are numbers; others can have any form. */
-const Pricing = Settings.superRefine((pricing, issues) => {
+const Pricing = JsonObjectField.superRefine((pricing, issues) => {
   for (const [name, price] of Object.entries(pricing))
     if (name.endsWith('_per_mtok') && !(typeof price === 'number' && price >= 0 && price <= MAX_PRICE))
       issues.addIssue({ code: 'custom', path: [name], message: `must be a number from 0 to ${MAX_PRICE}` });
@@ -38,7 +27,7 @@ export const ModelCreate = z
     slug: Slug.meta({ description: 'The unique name of the model at its provider', examples: ['claude-sonnet'] }),
     name: displayText(1, 128).meta({ examples: ['Claude Sonnet'] }),
     available_to_all_tenants: z.boolean().default(true).meta({ description: 'Whether every tenant may use the model' }),
-    config: Settings.default({}).meta({ description: 'Settings for runners; tenants cannot read them' }),
+    config: JsonObjectField.default({}).meta({ description: 'Settings for runners; tenants cannot read them' }),
     description: z.string().nullable().default(null).meta({ description: 'What the model is good at' }),
     failover_chain: z
       .array(Id25)
@@ -59,7 +48,7 @@ const created = ModelCreate.shape;
 export const AdminModelUpdate = z
   .strictObject({
     available_to_all_tenants: z.boolean().nullish().meta(created.available_to_all_tenants.meta()!),
-    config: Settings.nullish().meta(created.config.meta()!),
+    config: JsonObjectField.nullish().meta(created.config.meta()!),
     description: z.string().nullish().meta(created.description.meta()!),
     failover_chain: z.array(Id25).max(MAX_FAILOVERS).nullish().meta(created.failover_chain.meta()!),
     is_free: z.boolean().nullish().meta(created.is_free.meta()!),

@@ -5,6 +5,7 @@ import { invalid } from '../../domain/refusal.ts';
 import { assertGranted, grantSkill, MAX_SKILLS, replacePermissions, revokeSkill } from '../../domain/skills/agent-skills.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import { loadAgent } from '../agents/agent.ts';
+import { checkOnce } from '../check-once.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 
 export const AgentSkillGrant = z
@@ -59,16 +60,6 @@ const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef
   });
   if (wrong) throw invalid(wrong.pointer, 'is not a skill that this agent can get', 'unknown_skill');
 };
-
-/**
- * Runs a check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if a skill has
- * been deleted in the meantime.
- */
-const checkOnce = (ctx: Ctx, check: () => Promise<void>): Promise<null> =>
-  ctx.sideEffect(async () => {
-    await check();
-    return null;
-  });
 
 /** A skill of an agent, as the API shows it. */
 export const grantView = (agent: Agent.Agent, skill_id: string) => {

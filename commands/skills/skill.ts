@@ -3,6 +3,7 @@ import { displayText, Slug, text } from '../../domain/fields.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import { loadAgent } from '../agents/agent.ts';
+import { checkOnce } from '../check-once.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { createUnique } from '../create-unique.ts';
 import { assertJsonSchema, JsonObjectField } from '../json-schema-validator.ts';
@@ -96,17 +97,12 @@ const checkAuthor = async (ctx: Ctx, agent_id: string, visibility: Skill.Visibil
 };
 
 /**
- * Lets the runner of an agent create a skill in the name of the agent.
- * @throws Refusal forbidden if the caller is no runner, or the agent may not author such a skill; slug_taken, invalid
+ * Creates a skill in the name of an agent. The route checks that the caller is the runner of the agent.
+ * @throws Refusal forbidden if the agent may not author such a skill; slug_taken, invalid
  */
 export const authorSkill = async (ctx: Ctx, input: Input<typeof SkillCreate, 'tenant_id' | 'agent_id'>): Promise<Loaded<Skill.Skill>> => {
   const { tenant_id: _, agent_id, ...fields } = input;
-  // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the agent
-  // may no longer author skills.
-  await ctx.sideEffect(async () => {
-    await checkAuthor(ctx, agent_id, fields.visibility);
-    return null;
-  });
+  await checkOnce(ctx, () => checkAuthor(ctx, agent_id, fields.visibility));
   assertJsonSchema(ctx, '/config_schema', fields.config_schema);
   return claimSlug(ctx, { type: 'SkillAuthored', data: { ...fields, author_agent_id: agent_id } });
 };

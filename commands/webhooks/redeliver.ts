@@ -4,6 +4,7 @@ import { Id25 } from '../../domain/id.ts';
 import { conflict, invalid } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { checkOnce } from '../check-once.ts';
 import type { AggregateReader, Ctx, Input, Loaded } from '../context.ts';
 import { acceptsDeliveries, isActive } from './delivery-eligibility.ts';
 
@@ -34,9 +35,7 @@ export const redeliver = async (
   const { state } = await ctx.load(Delivery, delivery_id);
   Delivery.assertDeliverable(state);
   const target = agent_id ?? state.facts!.agent_id;
-  // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the agent
-  // has been deleted in the meantime.
-  await ctx.sideEffect(() => checkAgent(ctx, target));
+  await checkOnce(ctx, () => checkAgent(ctx, target));
   const requeued = await ctx.transact(Delivery, delivery_id, Delivery.requeue(target));
   const { message_id, agent_id: agent, requeued_at } = requeued.state;
   return { ...requeued, state: { id: delivery_id, message_id: message_id!, agent_id: agent!, requeued_at: requeued_at! } };

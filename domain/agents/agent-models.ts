@@ -23,7 +23,8 @@ export const reorderModelChain =
     return [{ type: 'AgentModelChainReordered', data: { models: model_ids.map(link) } }];
   };
 
-const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
+/** Returns a model of a chain as events store it. */
+export const linkOf = ({ created_at, ...model }: AgentModel): ChainLink => ({ ...model, since: created_at });
 
 /**
  * Adds a model to the agent's chain, or changes its access or priority. The models from this priority on move down.

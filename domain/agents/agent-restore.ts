@@ -1,6 +1,7 @@
 import { changedFields, jsonEqual } from '../aggregate.ts';
 import { Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists, type Restorable } from './agent.ts';
+import { linkOf } from './agent-models.ts';
 import { explicitOwners, type Members, revokeLapsedRole } from './agent-roles.ts';
 
 /**
@@ -49,9 +50,7 @@ export const restore =
   (agent: Agent): AgentEvent[] => {
     assertExists(agent);
     const fields = changedFields(agent, restorableFields(earlier));
-    const models = jsonEqual(earlier.models, agent.models)
-      ? {}
-      : { models: earlier.models.map(({ created_at, ...model }) => ({ ...model, since: created_at })) };
+    const models = jsonEqual(earlier.models, agent.models) ? {} : { models: earlier.models.map(linkOf) };
     const data = { of_revision, ...fields, ...models };
     return Object.keys(data).length > 1 ? [{ type: 'AgentRestored', data }] : [];
   };

@@ -217,7 +217,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
   mutant(
     "deliveries: one is sent to another tenant's agent",
     'commands/webhooks/redeliver.ts',
-    '  await ctx.sideEffect(() => checkAgent(ctx, target));\n',
+    '  await checkOnce(ctx, () => checkAgent(ctx, target));\n',
     '',
   ),
   {
