@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely';
 import type { projections } from './registry.ts';
 import type { ColumnType, Table } from './table.ts';
 
@@ -31,6 +30,3 @@ export type DatabaseOf<P extends AnyTables> = { [N in NamedTable<P> as N['name']
 
 /** The tables of all projections. A query that names an unknown table or column does not compile. */
 export type Database = DatabaseOf<(typeof projections)[number]>;
-
-/** Builds queries over the read models. It cannot run them: see `Reads`. */
-export type QueryBuilder = Kysely<Database>;

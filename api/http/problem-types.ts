@@ -55,7 +55,7 @@ export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
   },
   conflict: {
     when: 'The request contradicts the present state of a resource.',
-    why: 'Another change came first, or a rule does not allow this change now. `errors` names the value and the kind of conflict.',
+    why: 'Another change came first, or a rule does not allow this change now. If one value of the request causes it, `errors` names that value.',
     what_to_do: 'Read the resource again, and do first what `detail` says.',
     detail: 'The user is already a member of this tenant',
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SKILL_VISIBILITY_SCOPES } from '../../domain/agents/new-agent.ts';
 import { applyResets } from '../../domain/aggregate.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import { displayText, Email, Slug } from '../../domain/fields.ts';
@@ -41,7 +42,7 @@ export const TenantUpdate = z
       .nullish()
       .meta({ description: 'Whether super-admins may open the tenant for reading, with a reason and for a limited time' }),
     default_skill_visibility_scope: z
-      .enum(['private_only', 'tenant_allowed'])
+      .enum(SKILL_VISIBILITY_SCOPES)
       .nullish()
       .meta({ description: 'The `skill_visibility_scope` of new agents' }),
     external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),

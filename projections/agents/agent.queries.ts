@@ -111,8 +111,7 @@ export const agentPage = (
   const among = favorite === undefined ? {} : favorite ? { only: ids } : { except: ids };
   const pattern = q === undefined ? q : containsPattern(q);
   const page = reads.page(agentList, { tenant_id, ...visible, ...filter, ...among, pattern }, window);
-  for (const _ in favorites) return page.then((found) => withFavorites(found, favorites));
-  return page;
+  return Object.keys(favorites).length === 0 ? page : page.then((found) => withFavorites(found, favorites));
 };
 
 /** Returns the number of agents in the tenant. */

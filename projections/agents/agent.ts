@@ -40,7 +40,7 @@ export const AgentRead = AgentListFields.extend({
   environment_mode: z.enum(Agent.ENVIRONMENT_MODES).meta(AGENT_FIELDS.environment_mode),
   external_mail_enabled: z.boolean().meta(AGENT_FIELDS.external_mail_enabled),
   iteration_warn_threshold: z.int().nullable().meta(AGENT_FIELDS.iteration_warn_threshold),
-  skill_visibility_scope: z.enum(['private_only', 'tenant_allowed']).meta(AGENT_FIELDS.skill_visibility_scope),
+  skill_visibility_scope: z.enum(Agent.SKILL_VISIBILITY_SCOPES).meta(AGENT_FIELDS.skill_visibility_scope),
   ssh_public_key: z.string().nullable().meta(AGENT_FIELDS.ssh_public_key),
 }).meta({ id: 'AgentRead' });
 

@@ -73,7 +73,7 @@ export const AuditLogRead = z
         }),
       )
       .meta({
-        description: 'What changed; empty for a new resource, whose fields are in `meta`. The value of a secret is `***`',
+        description: 'What changed; empty for a new resource and for events that only `meta` describes. The value of a secret is `***`',
         examples: [[{ pointer: '/description', from: null, to: 'Reviews pull requests' }]],
       }),
     summary: z

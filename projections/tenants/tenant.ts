@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AgentEvent } from '../../domain/agents/agent.ts';
+import { SKILL_VISIBILITY_SCOPES } from '../../domain/agents/new-agent.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -25,9 +26,7 @@ const fields = {
   allow_superadmin_access: z
     .boolean()
     .meta({ description: 'Whether super-admins may open the tenant for reading, with a reason and for a limited time', examples: [true] }),
-  default_skill_visibility_scope: z
-    .enum(['private_only', 'tenant_allowed'])
-    .meta({ description: 'The `skill_visibility_scope` of new agents' }),
+  default_skill_visibility_scope: z.enum(SKILL_VISIBILITY_SCOPES).meta({ description: 'The `skill_visibility_scope` of new agents' }),
   external_mail_enabled: z.boolean().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
   is_suspended: z.boolean().meta({ description: 'Whether members and keys of the tenant are refused' }),
   paid: z.boolean().meta({ description: 'Whether the tenant pays; informational' }),
