@@ -10,7 +10,7 @@ import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
-import { expandPath, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
+import { expandPath, type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
 
@@ -80,7 +80,7 @@ const readFields = async (
  * are the bytes of the request's body.
  */
 export const runOnce = async (
-  row: Operation,
+  row: MutationRow & Pick<Operation, 'method' | 'oneTimeSecret'>,
   runtime: Runtime,
   { c, info, params }: AuthorizedRequest,
   { bytes, run }: { readonly bytes: Uint8Array; readonly run: (ctx: Ctx) => Promise<Loaded<unknown>> },

@@ -5,8 +5,8 @@ import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
-import type { PlainPaths } from './plain-route.ts';
-import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses } from './problem-responses.ts';
+import { headerParameter, type PlainPaths } from './plain-route.ts';
+import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses, responseHeader } from './problem-responses.ts';
 
 type Json = Record<string, unknown>;
 
@@ -78,15 +78,7 @@ const operationEntry = (name: string, row: Operation, schemas: Schemas) => {
   };
 };
 
-const optionalHeader = (name: string, description: string) => ({
-  name,
-  in: 'header',
-  required: false,
-  description,
-  schema: { type: 'string' },
-});
-
-const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
+const optionalHeader = (name: string, description: string) => headerParameter(name, description, false);
 
 const RESPONSE_HEADERS = {
   ETag: responseHeader("The revision of the resource's stream, for If-Match and If-None-Match"),

@@ -4,12 +4,13 @@ import { EXPLANATIONS } from './problem-types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const header = (description: string) => ({ description, schema: { type: 'string' } });
+/** A response header in the OpenAPI document. */
+export const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
 const RATE_LIMIT_HEADERS = {
-  'Retry-After': header('Seconds until the next request is allowed'),
-  'RateLimit-Policy': header('The number of requests that are allowed, and in how many seconds'),
-  RateLimit: header('The number of requests that are left, and the seconds until the quota is full again'),
+  'Retry-After': responseHeader('Seconds until the next request is allowed'),
+  'RateLimit-Policy': responseHeader('The number of requests that are allowed, and in how many seconds'),
+  RateLimit: responseHeader('The number of requests that are left, and the seconds until the quota is full again'),
 };
 
 /** The shared responses of the OpenAPI document for problems, by status. Their names are keys of `components/responses`. */
@@ -18,7 +19,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   401: {
     name: 'Unauthorized',
     description: 'The credential is missing, unknown or expired, or its owner is not active',
-    headers: { 'WWW-Authenticate': header('`Bearer` with the realm of the platform') },
+    headers: { 'WWW-Authenticate': responseHeader('`Bearer` with the realm of the platform') },
   },
   403: { name: 'Forbidden', description: 'The caller lacks the permission, or the tenant is suspended' },
   404: { name: 'NotFound', description: 'The resource does not exist, or the caller may not know about it' },
@@ -26,7 +27,9 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   409: {
     name: 'Conflict',
     description: 'The request conflicts with the state of the resource, a limit of the plan or a missing setting',
-    headers: { Location: header('With the code `secret_already_shown`: the path of the resource that the first request has created') },
+    headers: {
+      Location: responseHeader('With the code `secret_already_shown`: the path of the resource that the first request has created'),
+    },
   },
   412: { name: 'PreconditionFailed', description: 'The resource has another ETag than If-Match names' },
   413: { name: 'TooLarge', description: 'The body is too large; `limit` says how many bytes it may have' },
@@ -39,7 +42,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   503: {
     name: 'Unavailable',
     description: 'A service that the platform needs is down, or the read model has not reached the Consistency-Token in time',
-    headers: { 'Retry-After': header('Seconds until a repeat can succeed') },
+    headers: { 'Retry-After': responseHeader('Seconds until a repeat can succeed') },
   },
 };
 
@@ -52,19 +55,19 @@ const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   invalid: { errors: [{ pointer: '/name', code: 'invalid_type', message: 'is missing' }] },
 };
 
-const exampleOf = (code: RefusalCode) => ({
-  summary: PROBLEMS[code].title,
-  value: {
-    type: problemTypeOf(code),
-    title: PROBLEMS[code].title,
-    status: PROBLEMS[code].status,
-    detail: EXPLANATIONS[code].detail,
-    instance: '/tenant/…',
-    code,
-    ...EXAMPLE_FIELDS[code],
-    request_id: '0c8fdd1b-9795-425c-aca5-9146784c2b01',
-  },
+/** An example of a problem of this kind. */
+export const exampleProblem = (code: RefusalCode) => ({
+  type: problemTypeOf(code),
+  title: PROBLEMS[code].title,
+  status: PROBLEMS[code].status,
+  detail: EXPLANATIONS[code].detail,
+  instance: '/tenant/…',
+  code,
+  ...EXAMPLE_FIELDS[code],
+  request_id: '0c8fdd1b-9795-425c-aca5-9146784c2b01',
 });
+
+const exampleOf = (code: RefusalCode) => ({ summary: PROBLEMS[code].title, value: exampleProblem(code) });
 
 const contentOf = (codes: readonly RefusalCode[]) => ({
   'application/problem+json': {

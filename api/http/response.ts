@@ -47,8 +47,11 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
+/** What determines the response to a mutation. */
+export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status'>;
+
 /** Creates the response to a mutation. Its body shows the state after the mutation. */
-export const mutationResponse = (row: Operation, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
+export const mutationResponse = (row: MutationRow, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
   const headers: Record<string, string> = row.noETag ? {} : { etag: etagOf(loaded.revision) };
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });

@@ -1,5 +1,5 @@
 /** Allows only the page's own style. It has no scripts and loads nothing. */
-export const LANDING_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const STATIC_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The HTML page for a browser that opens the service's URL: it says that the platform runs, and where to go next. */
 export const LANDING_PAGE = `<!doctype html>

@@ -3,11 +3,10 @@ import { accepts } from 'hono/accepts';
 import { html } from 'hono/html';
 import { Refusal } from '../../domain/refusal.ts';
 import { problemTypeAt } from '../http/problem.ts';
+import { exampleProblem } from '../http/problem-responses.ts';
 import { EXPLANATIONS } from '../http/problem-types.ts';
 import { jsonResponse } from '../http/response.ts';
-
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+import { STATIC_PAGE_POLICY } from './landing-page.ts';
 
 type Document = ReturnType<typeof describeProblem>;
 
@@ -15,10 +14,8 @@ type Document = ReturnType<typeof describeProblem>;
 export const describeProblem = (path: string) => {
   const found = problemTypeAt(path);
   if (!found) throw new Refusal('not_found', 'There is no problem type with this name');
-  const { type, title, status, code } = found;
-  const { detail, ...explanation } = EXPLANATIONS[code];
-  const example = { type, title, status, detail, instance: '/tenant/…', code, request_id: '0c8fdd1b-9795-425c-aca5-9146784c2b01' };
-  return { ...found, ...explanation, example };
+  const { detail: _, ...explanation } = EXPLANATIONS[found.code];
+  return { ...found, ...explanation, example: exampleProblem(found.code) };
 };
 
 const pageOf = ({ title, code, status, when, why, what_to_do, example }: Document) => html`<!doctype html>
@@ -37,6 +34,6 @@ export const explainProblem = async (c: Context): Promise<Response> => {
   const type = accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' });
   const vary = { vary: 'Accept' };
   if (type === 'application/json') return jsonResponse(JSON.stringify(document), 200, vary);
-  const headers = { ...vary, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': CONTENT_SECURITY_POLICY };
+  const headers = { ...vary, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': STATIC_PAGE_POLICY };
   return new Response(String(await pageOf(document)), { headers });
 };

@@ -5,7 +5,7 @@ import { matchesIfNoneMatch } from '../http/etag.ts';
 import { documentPlainRoutes, mountPlainRoutes, type PlainRoute, plainRoute } from '../http/plain-route.ts';
 import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
-import { LANDING_PAGE, LANDING_POLICY } from './landing-page.ts';
+import { LANDING_PAGE, STATIC_PAGE_POLICY } from './landing-page.ts';
 import { describeProblem, explainProblem } from './problem-page.ts';
 
 /**
@@ -117,7 +117,7 @@ const routes = [
     handler: () => (c) => {
       const supports = ['application/json', 'text/html'];
       if (accepts(c, { header: 'Accept', supports, default: 'application/json' }) !== 'text/html') throw notFound();
-      return c.body(LANDING_PAGE, 200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': LANDING_POLICY });
+      return c.body(LANDING_PAGE, 200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': STATIC_PAGE_POLICY });
     },
   }),
   systemRoute({

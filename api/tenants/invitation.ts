@@ -24,7 +24,7 @@ const InvitationRead = z
     }),
     token: z.string().meta({
       description: 'Shown only once. Send it to the invited member only: whoever has it can act as this member',
-      examples: ['inv_2m8Qx4Lz9Rt6Yw1Vb5Nc3Kd7Ph0Gs4Ju'],
+      examples: ['inv_cujzde8gxd6ncf10epf91dhod_c1u33xtplpft75v2seh60kvj5_0h2jQ7mN4pR8sW1yZ5cF6gL3dX9kB2vMn4RtYu'],
     }),
     expires_at: Timestamp.meta({ description: 'When the token stops working' }),
   })
@@ -62,17 +62,13 @@ const nobody = { kind: 'system', name: 'invitation' } as const;
  * How to run the mutation and to create its response. The route is not in a table of operations, because its credential
  * is in the body.
  */
-const ACCEPT = operation({
+const ACCEPT = {
   method: 'post',
-  path: ACCEPT_PATH,
-  summary: 'Accept an invitation',
-  permit: 'none',
   reply: ApiKeyCreated,
   status: 201,
   oneTimeSecret: true,
   location: '/tenant/:tenant_id/api-keys/:id',
-  run: () => null,
-});
+} as const;
 
 const accept =
   ({ runtime, attempt }: Deps) =>
