@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /** Whether a port is free, so that a server can listen on it. @throws any error of listening except EADDRINUSE */
@@ -8,13 +9,16 @@ export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 
-/** Finds a free port of 127.0.0.1. The operating system chooses it. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
+/** The operating system gives outgoing connections a port above these, so they cannot take one that was found free. */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 32_000;
+const MAX_TRIES = 100;
+
+/** Finds a free port of 127.0.0.1: a random one, so that processes that search at the same time find different ones. */
+export const freePort = async (): Promise<number> => {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
+    if (await isPortFree(port)) return port;
+  }
+  throw new Error(`found no free port between ${FIRST_PORT} and ${LAST_PORT}`);
+};

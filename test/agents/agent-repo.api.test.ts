@@ -46,7 +46,7 @@ test('linking a repository takes the given branch or tag, and refuses one that d
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
 });
 
-test('changing the repository keeps the ref if the new one has it, else takes its HEAD branch; null takes it always', async () => {
+test('changing the repository keeps the ref if the new one has it, else sets its HEAD branch; code_ref null always sets HEAD', async () => {
   const agent = await createAgent();
   await agent.pin('release-2');
   await agent.link({ url: other });

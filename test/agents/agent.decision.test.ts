@@ -144,7 +144,7 @@ test('the last OWNER of an agent cannot lose that role', () => {
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('an OWNER role of an earlier membership does not count: the only other OWNER of the agent cannot lose that role, and the earlier role can be assigned again', () => {
+test('after rejoining, a user has no OWNER role from before: the sole current OWNER must stay, and the user can be made OWNER', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });

@@ -116,7 +116,7 @@ test('a branch that was created after the lists were cached can be pinned', asyn
   assert.is((await agent.pin('created-later')).status, 200);
 });
 
-test('while the host does not answer, the lists are empty, and neither a ref nor a repository is stored', async () => {
+test('while the code host does not answer, the lists of refs are empty, and saving a ref or a repository is refused', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(() => true);

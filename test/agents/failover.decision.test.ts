@@ -36,7 +36,7 @@ test('a model without a usable failover is left out, and the later ones move up'
 test('failover chains that lead to each other are followed once', () =>
   equal(used([link('a'), link('c')], disabled('a', 'b'), disabled('b', 'a'), model('c')), [['c', 'full', 0]]));
 
-test('a model that replaces another one and is in the chain occurs once, with the access of its own link', () =>
+test('a replacement model that is also in the chain itself is listed once, with the access level of its own entry', () =>
   equal(used([link('a'), link('b', 'read_only')], disabled('a', 'b'), model('b')), [['b', 'read_only', 0]]));
 
 test('a model that is not open to the tenant is replaced like a disabled one', () => {

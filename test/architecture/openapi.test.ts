@@ -11,7 +11,7 @@ import type { TestPlatform } from '../fixtures/users.ts';
 import { createResources, namedIn, pathOf, type Resources } from './existing-resources.ts';
 
 type Parameter = { name: string; in: string; required: boolean; schema: Schema; $ref?: string };
-type Body = { content: Record<string, { schema: Schema }> };
+type Body = { content: Record<string, { schema: Schema; example?: unknown }> };
 type Described = {
   operationId: string;
   description: string;
@@ -184,6 +184,14 @@ const sampled = (operation: Described, of: Resources): Sent[] => {
   return fc.sample(requests(operation, of), { seed, numRuns: 20 }).sort((a, b) => size(a) - size(b));
 };
 
+/** The request with the body that the document gives as an example, with ids of existing resources. */
+const documented = (operation: Described, of: Resources): Sent[] => {
+  const example = operation.requestBody?.content['application/json']?.example;
+  if (typeof example !== 'object' || example === null || Array.isArray(example)) return [];
+  const idOf = (name: string): unknown => fc.sample(namedIn(of)(name) ?? fc.constant(undefined), { seed, numRuns: 1 })[0];
+  return [{ query: {}, body: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, idOf(name) ?? value])) }];
+};
+
 /** Checks that a request with an unknown id is refused, and does not cause a server error. */
 const checkUnknownIds = async (name: string, path: string, method: string, operation: Described, of: Resources): Promise<void> => {
   const [sent] = sampled(operation, of);
@@ -215,9 +223,7 @@ test(`every operation responds to valid and almost valid requests as documented 
       {
         seed,
         numRuns: operation.requestBody ? RUNS : 8,
-        examples: sampled(operation, of)
-          .slice(0, 2)
-          .map((sent) => [sent]),
+        examples: [...documented(operation, of), ...sampled(operation, of).slice(0, 2)].map((sent) => [sent]),
         includeErrorInReport: true,
       },
     );

@@ -61,7 +61,7 @@ test('the drift check and a rebuild of the audit log yield the entries that were
   await p.close();
 });
 
-test('the entries of a log do not depend on how it is divided into batches', async () => {
+test('the audit entries made from a log are the same, however the log is divided into batches', async () => {
   const { p } = await createPlatformWithHistory();
   const rowsOf = (size: number): unknown[] => {
     const store = openMemoryStore([audit]);

@@ -21,7 +21,7 @@ const AUDIT_ENTRY = {
   request_id: 'request',
 };
 
-test('members, roles, super-admins and sign-ins have OCSF classes of their own, and severe actions have a higher severity', () => {
+test('actions on members, roles, super-admins and sign-ins get their own OCSF class, and dangerous actions a severity above 1', () => {
   const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
   for (const [action, class_uid, activity, severity, user] of [
     ['member.added', 3006, 'Add User', 2, 'u1'],

@@ -132,7 +132,7 @@ test('a token is not sent to a host to which the first one redirects', async () 
   assert.equal(seen, [undefined, undefined, undefined, undefined]);
 });
 
-test('a server without protocol version 2 is read, too', async () => {
+test('branches and tags are read also from a Git server that does not support protocol version 2', async () => {
   const { host, createRepository, intercept } = await open();
   const url = createRepository('old.git', ['trunk', ...numbered('branch', 1_100)], ['v1']);
   intercept((request) => {

@@ -39,7 +39,7 @@ test('an as-of list of large agents contains fewer items per page than the param
   assert.equal([pages.length, pages.flat()], [2, created]);
 });
 
-test("if the items are large, pages of the audit log and of an agent's history contain fewer of them than the parameter limit allows", async () => {
+test('pages of large audit entries or large history entries contain fewer items than the query parameter `limit` allows', async () => {
   for (let n = 0; n < 10; n++) {
     const { status } = await p.send('PATCH', `${p.tenant}/agents/${created[0]}`, { body: { description: `${n}${LARGE}` } });
     assert.is(status, 200);

@@ -139,7 +139,7 @@ const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descend
     .map((each) => each.doc);
 };
 
-test('Postgres sorts by each field: the items of all pages are those of the log, null is greater than any value, and ids break ties', async () => {
+test('the pages sorted by each field contain the items of the log in order: null is greater than any value, and ids break ties', async () => {
   const p = await filled();
   const lists: readonly Listed[] = [
     {

@@ -120,7 +120,7 @@ test('a schema that is nested more than 32 levels deep is refused', () => {
   equal(codeOf(nestedIn(33)), 'too_deep');
 });
 
-test('$refs to many large parts are refused, because each part would be compiled again', () => {
+test('a schema with many $refs to large subschemas is refused, because each $ref compiles its target again', () => {
   const leaves = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`p${index}`, {}]));
   let part: JsonObject = { properties: leaves };
   for (let level = 0; level < 20; level++) part = { not: part };

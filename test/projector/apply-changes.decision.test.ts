@@ -40,7 +40,7 @@ test('a row has the revision of the last event of its own stream, even if that e
   assert.is(rowOf(events)?.touched, 'idea-t.b@1');
 });
 
-test('an ignored event whose row has been removed is not parked, and does not create the row again', () => {
+test('an event of a type that the projection ignores is not parked if its row was removed, and does not create the row again', () => {
   const store = storeOf(eventsOf(['a', 'IdeaNoted', { title: 'one' }], ['a', 'IdeaDropped'], ['a', 'IdeaViewed']));
   assert.is(store.rows('ideas', 'ideas').size, 0);
   assert.equal(store.unapplied('ideas'), []);

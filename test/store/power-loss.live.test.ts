@@ -102,7 +102,7 @@ test('a starting store writes and flushes the last batch again, because that bat
   assert.equal([first![0], first![1], second![1]], [from, second![0], to]);
 });
 
-test('the store reports a failed write of a batch, even if the system first reports it to the flush of preallocated zeros', async () => {
+test('the store reports that a write of a batch has failed, even if the operating system returns the error to an earlier flush', async () => {
   const failed = new Map<string, Set<number>>();
   const reportOnce = (file: number): void => {
     const reported = failed.get(pathOf(file));

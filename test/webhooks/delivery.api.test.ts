@@ -177,7 +177,7 @@ test("a runner's API key can read the bodies of its agent's deliveries, and noth
   await given.close();
 });
 
-test('unknown ids of deliveries, integrations and tenants get the same 404', async () => {
+test('unknown ids of deliveries, integrations and tenants all get an identical 404', async () => {
   const given = await createWebhookPlatform();
   const { json } = await given.deliver();
   await given.waitForProjections();
