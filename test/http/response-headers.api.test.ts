@@ -133,6 +133,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
   'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
+  'post /tenant/{tenant_id}/skills/import': [401, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/audit-logs/export': [401, 'application/problem+json', 'no-store'],
   'get /auth/login': [409, 'application/problem+json', 'no-store'],
   'get /auth/callback': [401, 'application/problem+json', 'no-store'],
@@ -170,6 +171,7 @@ test('the type URL of each problem returns its description', async () => {
 
 /** The refusal codes that a single request cannot cause. Other tests cover them. */
 const COVERED_ELSEWHERE = [
+  'bad_gateway',
   'conflict',
   'idempotency_in_flight',
   'idempotency_mismatch',

@@ -153,7 +153,7 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test("a runner key allows reading its agent and managing that agent's runner credentials, and nothing else", async () => {
+test('a runner key allows reading its agent and its runtime, authoring skills and managing runner credentials, and nothing else', async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
@@ -168,7 +168,14 @@ test("a runner key allows reading its agent and managing that agent's runner cre
     if (path !== '/me') assert.is(foreign.status, 403, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
   }
-  assert.equal([...open].sort(), ['getAgent', 'issueRunnerCredential', 'listRunnerCredentials', 'readMe']);
+  assert.equal([...open].sort(), [
+    'authorSkill',
+    'getAgent',
+    'getAgentRuntime',
+    'issueRunnerCredential',
+    'listRunnerCredentials',
+    'readMe',
+  ]);
 });
 
 test('an API key is refused if its owner is no longer a member, or if its tenant is suspended', async () => {
