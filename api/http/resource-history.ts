@@ -202,9 +202,9 @@ const MAX_CLOCK_SKEW_MS = 60_000;
 const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
 
 /**
- * The positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event of the
- * resource, whose position is `latest`.
- * @throws Refusal invalid if one of them lies in the future, or `from` is after `to`
+ * Returns the log positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event of
+ * the resource, whose position is `latest`.
+ * @throws Refusal invalid if `from` or `to` is in the future, or `from` is after `to`
  */
 const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
   for (const [name, text] of Object.entries({ from, to }))

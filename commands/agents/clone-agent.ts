@@ -57,8 +57,8 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
 /**
- * Creates the agent, unless another agent has the slug. That of a deleted agent counts as taken, too: nobody has asked
- * for this slug, so the deleted agent can still be restored.
+ * Creates the agent, unless another agent has the slug. The slug of a deleted agent counts as taken, too, so that the
+ * deleted agent can still be restored: the platform has derived this slug, and can derive another one.
  */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];

@@ -99,8 +99,8 @@ export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
 };
 
 /**
- * Creates a counter of the bytes that are unpacked from an archive of this size. It must be told of every piece, so that
- * unpacking stops at the first one that is too much.
+ * Creates a counter of the bytes that are unpacked from an archive of this size. The caller passes the size of every
+ * unpacked chunk to it. The counter throws at the first chunk that exceeds a limit.
  */
 export const createUnpackedCounter = (archiveBytes: number) => {
   let total = 0;

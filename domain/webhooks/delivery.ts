@@ -38,8 +38,9 @@ export type DeliveryEvent =
   | { type: 'DeliveryRequeued'; data: { agent_id: string } };
 
 /**
- * `message_id` is the id of the delivery's last message to a runner: of the event that the relay publishes. `agent_id` is
- * the agent to which it is sent, `requeued_at` when somebody asked for it; null for the first message.
+ * `message_id` is the id of the delivery's last message to a runner, which is the id of the event that the relay
+ * publishes. `agent_id` is the agent that gets this message. `requeued_at` is the time of the last request to send the
+ * delivery again; null if there was no such request.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked';

@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto';
 import type { InspectedBody } from './body-inspection.ts';
 import type { Provider } from './provider.ts';
 
-/** The response with which a provider checks that somebody listens at a URL. `body` is sent as JSON; null: no body. */
+/**
+ * The response that a provider expects when it checks that a webhook URL is reachable. `body` is sent as JSON. If it is
+ * null, the response has no body.
+ */
 export type HandshakeReply = { readonly status: 200 | 204; readonly body: Readonly<Record<string, string | number>> | null };
 
 type Fields = InspectedBody['fields'];

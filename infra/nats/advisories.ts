@@ -160,8 +160,9 @@ export const openAdvisories = async (nats: NatsConnection) => {
       return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
     /**
-     * Stores a message without content in the advisory stream, which readers ignore. A server that cannot store its
-     * advisories, for example after a write error, reports that to nobody. @throws NatsError if it cannot store it
+     * Checks that the server can store advisories, by storing a message without content, which readers ignore. The server
+     * itself does not report that it cannot store an advisory, for example after a write error.
+     * @throws NatsError if the server cannot store the message
      */
     probe: (): Promise<unknown> => nats.jetstream().publish(PROBE_SUBJECT, '', { timeout: PROBE_TIMEOUT_MS }),
     /** Deletes the messages of the advisory stream up to and including this sequence. */

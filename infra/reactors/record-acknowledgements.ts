@@ -88,7 +88,7 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
 
 /**
  * Whether the recorder works now. `reason` says why it does not; null while it works. `isStreamStopped`: JetStream
- * refuses to store advisories, for example after a write error, so nobody learns which messages are acknowledged.
+ * refuses to store advisories, for example after a write error, so acknowledgements are not recorded.
  */
 export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
 

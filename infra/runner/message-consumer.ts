@@ -66,7 +66,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
         }
       }
     },
-    /** Tells the server that a message is still being processed, so that the server does not deliver it again. */
+    /** Restarts the server's acknowledgement timeout for a message that is still being processed. */
     reportProgress: (message: Msg): void =>
       void connection
         .get()

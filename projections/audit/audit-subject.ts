@@ -33,7 +33,7 @@ export type FieldChange = { readonly pointer: string; readonly from: unknown; re
 
 export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, key: { id } });
 
-/** The id of the subject that stands for the membership of a user in a tenant. */
+/** The id under which the audit projection stores the membership of a user in a tenant. */
 export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
 
 /** The text that an audit entry shows in place of a secret, for both the old and the new value. */

@@ -69,7 +69,8 @@ export const send = async (call: Call, body: unknown): Promise<Answer> =>
 /** The JSON pointers of the errors in a response. */
 export const pointersOf = ({ body }: Answer): string[] => ((body as Problem).errors ?? []).map(({ pointer }) => pointer);
 
+/** The types of events that record the use of a credential or a refused access. Any request may append them. */
 const INCIDENTAL_EVENTS = ['ApiKeyUsed', 'UserSeen', 'AccessRefused', 'AccessRefusalsCounted'];
 
-/** The number of events, without those that record that somebody was active or was refused. */
+/** The number of events in the log, without those of INCIDENTAL_EVENTS. */
 export const eventCount = (): number => dataset.log.events.filter(({ type }) => !INCIDENTAL_EVENTS.includes(type)).length;
