@@ -6,6 +6,7 @@ import type { Principal } from '../domain/principal.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Blobs } from './blobs.ts';
 import type { JsonSchemaValidator } from './json-schema-validator.ts';
+import type { PatternCompiler } from './pattern-compiler.ts';
 
 /**
  * A loaded aggregate: its state, and the revision and the position of its last event. If it has no events, the revision
@@ -137,6 +138,8 @@ export type Ctx = {
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   /** Checks values against JSON Schemas that clients have written. */
   readonly jsonSchemas: JsonSchemaValidator;
+  /** Checks and applies patterns that clients have written. */
+  readonly patterns: PatternCompiler;
   readonly publicUrl: string;
 };
 

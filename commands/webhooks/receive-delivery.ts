@@ -1,5 +1,7 @@
 import { Refusal } from '../../domain/refusal.ts';
+import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import { contentChecks } from '../../domain/webhooks/content-checks.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import { MAX_BODY_BYTES, partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
@@ -150,7 +152,7 @@ const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, 
     ...partsField(body.length),
     matched_secret: matchedSecret,
     received_at: receivedAt,
-    ...evaluateGuardrails({ integration, isAgentActive, event, json }),
+    ...withContentChecks(evaluateGuardrails({ integration, isAgentActive, event, json }), verified, inspected),
   };
   const isReplay = integration.replay_guard === 'block' && (await ports.recording.isReplay(integration, facts));
   const checked = isReplay ? { ...facts, ...blockedAsReplay(facts) } : facts;
@@ -163,6 +165,15 @@ const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, 
     ip,
     user_agent: userAgentOf(request),
   };
+};
+
+/** Adds the verdicts of the built-in checks of the content, unless the delivery is blocked. */
+const withContentChecks = (result: GuardrailResult, { request }: VerifiedRequest, { json }: InspectedBody): GuardrailResult => {
+  const { body, header } = request;
+  if (result.reason || contentChecks.length === 0 || !(body instanceof Uint8Array) || (json !== 'json' && json !== 'form')) return result;
+  const content = bodyContent(body, mediaOf(header('content-type')!)!, json);
+  const found = contentChecks.map((check) => check(content)).filter((verdict) => verdict !== null);
+  return found.length > 0 ? { ...result, guardrails: [...result.guardrails, ...found] } : result;
 };
 
 const blockedAsReplay = ({ reason, guardrails }: GuardrailResult): GuardrailResult => ({

@@ -14,6 +14,15 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
+/** Returns the form with another value in the field that `payloadOf` reads. All other bytes stay the same. */
+export const replacePayload = (form: Uint8Array, payload: string): Uint8Array => {
+  const start = fieldStart(form);
+  const end = form.indexOf(AMPERSAND, start);
+  const value = new TextEncoder().encode(encodeURIComponent(payload.toWellFormed()));
+  const rest = end < 0 ? new Uint8Array(0) : form.subarray(end);
+  return Buffer.concat([form.subarray(0, start), value, rest]);
+};
+
 const FIELD_PREFIX = new TextEncoder().encode('payload=');
 
 const fieldStart = (form: Uint8Array): number => {

@@ -11,6 +11,7 @@ import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { patternCompiler } from '../guardrails/pattern-compiler.ts';
 import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
@@ -213,6 +214,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       asOf: info.asOf ?? null,
       publicUrl,
       jsonSchemas,
+      patterns: patternCompiler,
       transact: transact(request),
       history: history(request),
       load: load(request),

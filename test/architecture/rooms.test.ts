@@ -50,6 +50,7 @@ const INFRA_FOLDERS = [
   'cli/demo',
   'egress',
   'git',
+  'guardrails',
   'eventstore',
   'eventstore/embedded',
   'http',

@@ -1,0 +1,95 @@
+import type { BodyVerdict, Media } from './body-inspection.ts';
+import { payloadOf, replacePayload } from './form-payload.ts';
+
+/** Returns another text, or the same one if it is not to change. */
+export type MapText = (text: string) => string;
+
+/**
+ * The content of a delivery's body, as the checks of the content see it. It decodes the body at most once, when a check
+ * first needs it.
+ */
+export type BodyContent = {
+  readonly bytes: Uint8Array;
+  /** The body as it is, decoded as UTF-8. JSON escapes and percent-encoding are not decoded. */
+  readonly text: () => string;
+  /**
+   * The decoded texts in the body. Of JSON: the names and the values that are strings, and the numbers as they are
+   * written. Of a form: the names and the values of its fields, or the texts of the JSON in its field `payload`.
+   */
+  readonly texts: () => readonly string[];
+  /** The parsed JSON of the body or of the field `payload`. Of another form: its fields. */
+  readonly document: () => unknown;
+  /** Returns the body with each of its `texts` mapped; the same bytes if no text changes. JSON stays valid JSON. */
+  readonly mapTexts: (map: MapText) => Uint8Array;
+};
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** The strings and the numbers of a valid JSON text. */
+const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+const decodeToken = (token: string): string => {
+  if (!token.startsWith('"')) return token;
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+};
+
+const jsonTexts = (json: string): string[] => (json.match(JSON_TOKEN) ?? []).map(decodeToken);
+
+const mapJson = (json: string, map: MapText): string =>
+  json.replace(JSON_TOKEN, (token) => {
+    const text = decodeToken(token);
+    const mapped = map(text);
+    return mapped === text ? token : JSON.stringify(mapped);
+  });
+
+const formFields = (form: string): [string, string][] => [...new URLSearchParams(form)];
+
+/** Maps names and values of a form. If one changes, the whole form is encoded again. */
+const mapForm = (form: string, map: MapText): string => {
+  const fields = formFields(form);
+  const mapped = fields.map(([name, value]): [string, string] => [map(name), map(value)]);
+  const isChanged = mapped.some(([name, value], index) => name !== fields[index]![0] || value !== fields[index]![1]);
+  return isChanged ? new URLSearchParams(mapped).toString() : form;
+};
+
+/** How to read and change the text that a body contains: the JSON, or the form. */
+type Format = { readonly texts: (text: string) => string[]; readonly parse: (text: string) => unknown; readonly map: typeof mapJson };
+
+const JSON_FORMAT: Format = { texts: jsonTexts, parse: JSON.parse, map: mapJson };
+const FORM_FORMAT: Format = {
+  texts: (form) => formFields(form).flat(),
+  parse: (form) => Object.fromEntries(formFields(form)),
+  map: mapForm,
+};
+
+/** Returns what `find` finds, which is called only once. */
+const once = <T>(find: () => T): (() => T) => {
+  let found: { readonly value: T } | undefined;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
+  };
+};
+
+/**
+ * Returns the content of a body. `json` is the result of its inspection: a body that is not JSON, or nested too deeply,
+ * has no content to check.
+ */
+export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): BodyContent => {
+  const isPayload = media === 'form' && json === 'json';
+  const format = json === 'form' ? FORM_FORMAT : JSON_FORMAT;
+  const text = once(() => decoder.decode(bytes));
+  const inner = isPayload ? once(() => decoder.decode(payloadOf(bytes)!)) : text;
+  return {
+    bytes,
+    text,
+    texts: once(() => format.texts(inner())),
+    document: once(() => format.parse(inner())),
+    mapTexts: (map) => {
+      const mapped = format.map(inner(), map);
+      if (mapped === inner()) return bytes;
+      return isPayload ? replacePayload(bytes, mapped) : encoder.encode(mapped);
+    },
+  };
+};

@@ -1,0 +1,34 @@
+import type { PatternCompiler } from '../../commands/pattern-compiler.ts';
+import { createLruMap } from '../lru-map.ts';
+import { compileTextPattern, type TextPattern } from './text-pattern.ts';
+
+const MAX_COMPILED = 1_000;
+
+const compiled = createLruMap<string, TextPattern>({ capacity: MAX_COMPILED });
+
+/** Returns the compiled pattern, from memory if possible. @throws Error like `compileTextPattern` */
+export const textPattern = (pattern: string): TextPattern => {
+  const known = compiled.get(pattern) ?? compileTextPattern(pattern);
+  compiled.set(pattern, known);
+  return known;
+};
+
+export const patternCompiler: PatternCompiler = {
+  faultOf: (pattern) => {
+    try {
+      textPattern(pattern);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  },
+  redact: (text, patterns) => {
+    let redacted = text;
+    const hits = patterns.flatMap(({ pattern, tag }) => {
+      const { text: replaced, count } = textPattern(pattern).replace(redacted, `[${tag}]`);
+      redacted = replaced;
+      return count > 0 ? [{ tag, count }] : [];
+    });
+    return { text: redacted, hits };
+  },
+};

@@ -1,0 +1,51 @@
+import { RE2JS } from 're2js';
+
+/** The maximum size of a compiled pattern, in instructions. It bounds the time per character of the text. */
+const MAX_PROGRAM_SIZE = 2_000;
+
+/** A compiled pattern. */
+export type TextPattern = {
+  readonly test: (text: string) => boolean;
+  /** Replaces every match, and counts them. Matches without characters are left out. */
+  readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };
+};
+
+const messageOf = (error: unknown): string => (error as Error).message.replace('error parsing regexp: ', '');
+
+const replaceAll = (compiled: RE2JS, text: string, replacement: string): { text: string; count: number } => {
+  if (!compiled.test(text)) return { text, count: 0 };
+  const matcher = compiled.matcher(text);
+  let replaced = '';
+  let end = 0;
+  let count = 0;
+  while (matcher.find()) {
+    if (matcher.start() === matcher.end()) continue;
+    replaced += text.slice(end, matcher.start()) + replacement;
+    end = matcher.end();
+    count++;
+  }
+  return { text: replaced + text.slice(end), count };
+};
+
+/**
+ * Compiles a pattern with RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with
+ * the length of a text.
+ * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, matches the
+ * empty text, or becomes too large when its repetitions are written out
+ */
+export const compileTextPattern = (pattern: string): TextPattern => {
+  const compiled = parsePattern(pattern);
+  return { test: (text) => compiled.test(text), replace: (text, replacement) => replaceAll(compiled, text, replacement) };
+};
+
+const parsePattern = (pattern: string): RE2JS => {
+  let compiled: RE2JS;
+  try {
+    compiled = RE2JS.compile(pattern);
+  } catch (error) {
+    throw new Error(`is not a pattern that RE2 supports: ${messageOf(error)}`);
+  }
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw new Error('repeats too much: the pattern is too large when it is written out');
+  if (compiled.test('')) throw new Error('must not match the empty text');
+  return compiled;
+};

@@ -1,0 +1,74 @@
+import { test } from 'uvu';
+import { equal, is, ok, throws } from 'uvu/assert';
+import { patternCompiler } from '../../infra/guardrails/pattern-compiler.ts';
+import { compileTextPattern } from '../../infra/guardrails/text-pattern.ts';
+
+/** Patterns that take a backtracking matcher more than exponentially or polynomially long for some text. */
+const EVIL_CORES = [
+  '(a+)+',
+  '(a|aa)+',
+  '(a|a?)+',
+  '([a-z]+)*',
+  '(a*)*b',
+  '(.*a){12}',
+  '(x+x+)+y',
+  '(\\w+\\s?)+',
+  '(a|b)*a(a|b){9}',
+  '(.*)*',
+];
+const EVIL_ENDS = ['$', '!$', 'z', '\\d$', '(?i)Q', '\\b!', '[^a]$', '(!|#)+$', '\\pL\\pN$', '=.*='];
+const EVIL_PATTERNS = EVIL_CORES.flatMap((core) => EVIL_ENDS.map((end) => `${core}x${end}`));
+const TEXT = `${'a'.repeat(50_000)}!`;
+
+test('none of 100 patterns that are evil for a backtracking matcher takes more than 100 ms for 50,000 characters', () => {
+  is(EVIL_PATTERNS.length, 100);
+  const slow = EVIL_PATTERNS.filter((pattern) => {
+    const { test: matches } = compileTextPattern(pattern);
+    const times = [0, 1].map(() => {
+      const startedAt = process.cpuUsage();
+      matches(TEXT);
+      return process.cpuUsage(startedAt).user / 1_000;
+    });
+    return Math.min(...times) > 100;
+  });
+  equal(slow, []);
+});
+
+for (const [pattern, reason] of [
+  ['(?=a)b', 'look-ahead'],
+  ['(?<!a)b', 'look-behind'],
+  ['(a)\\1', 'a back reference'],
+  ['(?P<x>a)\\k<x>', 'a named back reference'],
+  ['(a{1,1000}){1,1000}', 'nested repetitions'],
+  ['(a|b){1000}', 'a program of more than 2,000 instructions'],
+  ['[', 'a syntax error'],
+  ['a*', 'a match of the empty text'],
+] as const)
+  test(`a pattern with ${reason} is refused`, () => {
+    throws(() => compileTextPattern(pattern));
+    ok(patternCompiler.faultOf(pattern));
+  });
+
+test('redacting replaces each match of each pattern by its tag, and counts them', () =>
+  equal(
+    patternCompiler.redact('ada@example.com, bob@example.com: 4711', [
+      { pattern: '[a-z]+@[a-z.]+', tag: 'EMAIL' },
+      { pattern: '\\d+', tag: 'NUMBER' },
+      { pattern: 'nothing', tag: 'NONE' },
+    ]),
+    {
+      text: '[EMAIL], [EMAIL]: [NUMBER]',
+      hits: [
+        { tag: 'EMAIL', count: 2 },
+        { tag: 'NUMBER', count: 1 },
+      ],
+    },
+  ));
+
+test('a tag is inserted as it is, also if it has the characters of a replacement reference', () =>
+  is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[$1$&]c'));
+
+test('redacting leaves out matches without characters', () =>
+  equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));
+
+test.run();

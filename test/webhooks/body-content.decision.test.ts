@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import { equal, is } from 'uvu/assert';
+import { bodyContent } from '../../domain/webhooks/body-content.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (body: Uint8Array): string => new TextDecoder().decode(body);
+const ofJson = (json: string) => bodyContent(bytes(json), 'json', 'json');
+const hide = (secret: string) => (found: string) => found.replaceAll(secret, '***');
+
+test('the texts of JSON are its decoded names and strings, and its numbers as written', () =>
+  equal(ofJson('{"a\\u0062":["x\\ny", 1.50e3, true, null], "":{}}').texts(), ['ab', 'x\ny', '1.50e3', '']));
+
+test('mapping a text of JSON keeps every byte outside this text', () =>
+  is(
+    text(ofJson('{ "big" : 12345678901234567890,\n "to":"a\\u0064a",  "x":[1e400] }').mapTexts(hide('ada'))),
+    '{ "big" : 12345678901234567890,\n "to":"***",  "x":[1e400] }',
+  ));
+
+test('a mapped number of JSON becomes a string', () =>
+  is(text(ofJson('[4111111111111111,2]').mapTexts(hide('4111111111111111'))), '["***",2]'));
+
+test('a body of which no text is mapped keeps its bytes', () => {
+  const content = ofJson('{"a":"b"}');
+  is(content.mapTexts(hide('z')), content.bytes);
+});
+
+test('the texts of a form are the decoded names and values of its fields', () =>
+  equal(bodyContent(bytes('text=a+b%21&x='), 'form', 'form').texts(), ['text', 'a b!', 'x', '']));
+
+test('mapping a value of a form changes this value only', () =>
+  equal(
+    [...new URLSearchParams(text(bodyContent(bytes('a=to+ada&b=%26'), 'form', 'form').mapTexts(hide('ada'))))],
+    [
+      ['a', 'to ***'],
+      ['b', '&'],
+    ],
+  ));
+
+test('mapping a form with a JSON payload changes the texts of the payload and keeps the other fields', () => {
+  const body = bytes(`x=1&payload=${encodeURIComponent('{"by":"ada","n":10000000000000000001}')}&y=%zz`);
+  const content = bodyContent(body, 'form', 'json');
+  equal(content.texts(), ['by', 'ada', 'n', '10000000000000000001']);
+  equal(content.document(), { by: 'ada', n: Number('10000000000000000001') });
+  is(text(content.mapTexts(hide('ada'))), `x=1&payload=${encodeURIComponent('{"by":"***","n":10000000000000000001}')}&y=%zz`);
+});
+
+test('mapping the texts of any JSON value gives JSON in which the texts, and nothing else, have changed', () =>
+  fc.assert(
+    fc.property(fc.json(), fc.string({ minLength: 1, maxLength: 2 }), (json, secret) => {
+      const content = ofJson(json);
+      JSON.parse(text(content.mapTexts(hide(secret))));
+      is(text(content.mapTexts((found) => found)), text(content.bytes));
+    }),
+  ));
+
+test('reading any form as content never throws', () =>
+  fc.assert(
+    fc.property(fc.uint8Array(), (form) => {
+      const content = bodyContent(form, 'form', 'form');
+      content.texts();
+      content.document();
+      content.mapTexts((found) => `${found}!`);
+    }),
+  ));
+
+test.run();
