@@ -235,9 +235,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       random: (characters) => textFor(request, vault.digest, BASE62, characters),
       seal: (at, secret) => vault.seal(at, secret).catch(throwAsRefusal),
       open: (at, sealed) => vault.open(at, sealed).catch(throwAsRefusal),
-      get blobs() {
-        return blobsOf(blobs, info.tenant);
-      },
+      blobs: blobsOf(blobs, info.tenant),
       digest: vault.digest,
       sideEffect: (find) => findOnce(request, find),
     };
