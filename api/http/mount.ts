@@ -54,8 +54,8 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
 };
 
 /**
- * Returns the validated fields of a mutation, and the raw bytes of its body. The body of a DELETE that accepts no
- * fields is not read.
+ * Returns the validated fields of a mutation, and the raw bytes of its body. A list is the field `items`. The body of a
+ * DELETE that accepts no fields is not read.
  */
 const readFields = async (
   row: Operation,
@@ -72,7 +72,8 @@ const readFields = async (
   if (preauthorize) await preauthorize(runtime.context(info), params, async () => (await read()).value);
   const { value, bytes } = await read();
   const fixedFields = method === 'patch' && row.reply instanceof z.ZodObject ? row.reply.shape : {};
-  return { fields: parseOrRefuse(body, value, { fixedFields }) as object, bytes };
+  const parsed = parseOrRefuse(body, value, { fixedFields });
+  return { fields: Array.isArray(parsed) ? { items: parsed } : (parsed as object), bytes };
 };
 
 /**

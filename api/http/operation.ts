@@ -18,8 +18,11 @@ type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer
 
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
+/** The fields of a body. If the body is a list, it is the field `items`. */
+type BodyFields<T> = Output<T> extends readonly unknown[] ? { readonly items: Output<T> } : Output<T>;
+
 /** Path parameters, query and body fields in one object. A path parameter replaces a field of the same name. */
-type Input<Path extends string, Query, Body> = Output<Query> & Output<Body> & { [Name in Params<Path>]: string };
+type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> & { [Name in Params<Path>]: string };
 
 /**
  * The result of a read: a document, a page, or null if there is no such resource. A page can have the total count of
