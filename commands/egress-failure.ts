@@ -1,8 +1,8 @@
 import { Refusal } from '../domain/refusal.ts';
 
 /**
- * Why a request to another host failed. `forbidden`: the platform does not send requests to this URL. `unreachable`: the
- * host does not answer, or not in time. `bad_response`: the answer cannot be used.
+ * Why a request to another host failed. `forbidden`: the platform does not send requests to this URL. `unreachable`:
+ * the host does not answer, or not in time. `bad_response`: the answer cannot be used.
  */
 export type EgressFailure = 'forbidden' | 'unreachable' | 'bad_response';
 
@@ -13,8 +13,8 @@ export type FailedEgress = { readonly failure: EgressFailure; readonly message: 
 const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Returns the refusal with which a request of the API ends when the request to another host has failed: 422, 503 or 502.
- * `pointer` names the field that contains the URL.
+ * Returns the refusal with which a request of the API ends when the request to another host has failed: 422, 503 or
+ * 502. `pointer` names the field that contains the URL.
  */
 export const refusalOfEgress = ({ failure, message }: FailedEgress, pointer: string): Refusal => {
   if (failure === 'forbidden') return new Refusal('invalid', message, { errors: [{ pointer, code: 'forbidden_url', message }] });

@@ -8,9 +8,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export type SchemaFault = { readonly pointer: string; readonly code: string; readonly message: string };
 
 /**
- * Checks values against JSON Schemas that clients have written. A schema follows draft 2020-12 or, if its `$schema` says
- * so, draft 7. Its size and the time to check a value are limited; `$ref` leads only to other parts of the same schema;
- * `format` is not checked; patterns have no look-around and no back references.
+ * Checks values against JSON Schemas that clients have written. A schema follows draft 2020-12 or, if its `$schema`
+ * says so, draft 7. Its size and the time to check a value are limited; `$ref` leads only to other parts of the same
+ * schema; `format` is not checked; patterns have no look-around and no back references.
  */
 export type JsonSchemaValidator = {
   /** Returns the first fault of a schema; null if values can be checked against it. */

@@ -14,8 +14,8 @@ export type PatternCompiler = {
   /** Returns why a pattern is not usable; null if it is. */
   readonly faultOf: (pattern: string) => string | null;
   /**
-   * Replaces each match of the patterns, in order, by its tag in brackets. `hits` lists the tags that replaced something.
-   * The patterns must be usable.
+   * Replaces each match of the patterns, in order, by its tag in brackets. `hits` lists the tags that replaced
+   * something. The patterns must be usable.
    */
   readonly redact: (
     text: string,

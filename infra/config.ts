@@ -127,8 +127,8 @@ export const variableNames: readonly string[] = [
 ];
 
 /**
- * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet, so
- * the README does not list them.
+ * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet,
+ * so the README does not list them.
  */
 export const reservedVariables: readonly string[] = [
   'STRIPE_SECRET_KEY',

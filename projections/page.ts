@@ -33,9 +33,9 @@ const aliasOf = (rows: Rows): string => {
 type SortKey = { readonly value: string; readonly id: string; readonly descending: boolean };
 
 /**
- * Divides the rows after the previous page's last row into ranges of the sort order, so that an index on the sort column
- * can find the start of each. In PostgreSQL's order, null is greater than any other value: rows without a value come
- * last in ascending order, and first in descending order.
+ * Divides the rows after the previous page's last row into ranges of the sort order, so that an index on the sort
+ * column can find the start of each. In PostgreSQL's order, null is greater than any other value: rows without a value
+ * come last in ascending order, and first in descending order.
  */
 const rangesAfter = (rows: Rows, { value, id, descending }: SortKey, after: PageShape['after']): [Rows] | [Rows, Rows] => {
   if (!after) return [rows];
@@ -79,9 +79,9 @@ const pageRows = (db: Kysely<Tables>, list: ListQuery<never>, rows: Rows, { sort
 /**
  * Builds the query for one page of a list. It adds the keyset condition, the order, the limit and the filter for
  * soft-deleted rows, and it joins the documents to one text.
- * The query has two forms. The fast form leaves out documents larger than their share of the page size. If it finds such
- * a document, which is rare, `held` is less than `found`, and the page must be read again with `isMeasured`. That form
- * adds up the sizes of the documents, which takes a sixth more time.
+ * The query has two forms. The fast form leaves out documents larger than their share of the page size. If it finds
+ * such a document, which is rare, `held` is less than `found`, and the page must be read again with `isMeasured`. That
+ * form adds up the sizes of the documents, which takes a sixth more time.
  */
 export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<Args>, args: Args, shape: PageShape) => {
   const tables = db as unknown as Kysely<Tables>;

@@ -17,8 +17,8 @@ export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<R
 export type RowRef = { readonly table: string; readonly key: Key };
 
 /**
- * Fields that an event alone does not determine. `complete` gets the rows that `reads` names, as they are just before the
- * change; null if there is no such row. It must be pure. The tables that it reads need `isReadByChanges`.
+ * Fields that an event alone does not determine. `complete` gets the rows that `reads` names, as they are just before
+ * the change; null if there is no such row. It must be pure. The tables that it reads need `isReadByChanges`.
  */
 export type Derivation = {
   readonly reads: Readonly<Record<string, RowRef>>;

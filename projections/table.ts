@@ -33,8 +33,8 @@ export type Table = {
   /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
   readonly appendOnly?: boolean;
   /**
-   * Changes of other rows read rows of this table. So the projection writer caches the rows that it loads, and a fold of
-   * selected rows includes this table.
+   * Changes of other rows read rows of this table. So the projection writer caches the rows that it loads, and a fold
+   * of selected rows includes this table.
    */
   readonly isReadByChanges?: boolean;
   /** The columns to which an `add` change adds. They start at 0. */

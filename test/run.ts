@@ -13,7 +13,10 @@ import { runInOrder } from './run-in-order.ts';
 type Outcome = { file: string; passed: number; failed: number; skipped: number; seconds: number; reason?: string; output: string };
 
 const DEFAULT_TIMEOUT_S = 120;
-/** How long the process of a test file may run after its last test on an idle machine, to close its servers and connections. */
+/**
+ * How long the process of a test file may run after its last test on an idle machine, to close its servers and
+ * connections.
+ */
 const CLOSE_TIMEOUT_MS = 15_000;
 const LIMIT_CHECK_INTERVAL_MS = 1_000;
 /** How long after SIGTERM a test file that still runs is killed. */

@@ -9,7 +9,10 @@ import { withinAgentLimit } from './agent-limit.ts';
 
 const PERMISSION = 'tenant:agents:create';
 
-/** Returns the tenants in which the credential of the caller is valid, in pages. @throws Refusal forbidden if the caller is no user */
+/**
+ * Returns the tenants in which the credential of the caller is valid, in pages. @throws Refusal forbidden if the caller
+ * is no user
+ */
 async function* tenantsOf({ principal, reads }: Ctx): AsyncGenerator<string[], void> {
   if (principal.kind !== 'user')
     throw new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });

@@ -44,8 +44,9 @@ const EffectivePermissions = z
   .meta({ id: 'EffectivePermissions' });
 
 /**
- * Returns the effective permissions of the caller, with the limits of the caller's API key, or, if the caller has `agent:roles:write`, of another user. There is
- * no ETag, because the result depends on two streams: that of the tenant and that of the agent.
+ * Returns the effective permissions of the caller, with the limits of the caller's API key, or, if the caller has
+ * `agent:roles:write`, of another user. There is no ETag, because the result depends on two streams: that of the tenant
+ * and that of the agent.
  * @throws Refusal forbidden
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {

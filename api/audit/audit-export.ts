@@ -57,8 +57,8 @@ async function* bytesOf(reads: Reads, { head, line }: AuditFormat, { first, rest
 const media = (name: AuditFormatName): string => AUDIT_FORMATS[name].type.split(';')[0]!;
 
 /**
- * Creates the handler that streams the audit log entries of a tenant up to a log position. The same position and filters
- * always yield the same bytes.
+ * Creates the handler that streams the audit log entries of a tenant up to a log position. The same position and
+ * filters always yield the same bytes.
  */
 const exportAuditLog = (runtime: Runtime) => {
   const authorize = authorizeRequest(EXPORT, runtime);

@@ -82,8 +82,8 @@ const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
 };
 
 /**
- * The activities of OCSF's class API Activity. An action, such as `agent.created`, belongs to the activity whose pattern
- * matches its last words.
+ * The activities of OCSF's class API Activity. An action, such as `agent.created`, belongs to the activity whose
+ * pattern matches its last words.
  */
 const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])[] = [
   [
@@ -112,8 +112,8 @@ const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
 
 /**
  * OCSF's severities, each with a pattern for its actions. High (4): a user gets access to everything. Medium (3): an
- * attempt or a measure that a person should check. Low (2): access changed, or something was lost. All other actions are
- * informational (1).
+ * attempt or a measure that a person should check. Low (2): access changed, or something was lost. All other actions
+ * are informational (1).
  */
 const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [4, /^super_admin\.(?:granted|access_opened)$/],

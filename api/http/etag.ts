@@ -1,12 +1,15 @@
 const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 
 /**
- * The ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. A read takes it from the column `revision`, which the projection
- * updates with every event of the stream. A mutation takes it from the folded state.
+ * The ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. A read takes it
+ * from the column `revision`, which the projection updates with every event of the stream. A mutation takes it from the
+ * folded state.
  */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
-/** Returns the ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3). The list is empty if the header is malformed. */
+/**
+ * Returns the ETags in a header (a list as in RFC 9110, 5.6.1 and 8.8.3). The list is empty if the header is malformed.
+ */
 const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/(?:W\/)?"[^"]*"/g) ?? []) : []);
 
 /**

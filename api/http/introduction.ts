@@ -1,4 +1,6 @@
-/** The introduction of the OpenAPI document (`info.description`), in Markdown. It says what applies to all operations. */
+/**
+ * The introduction of the OpenAPI document (`info.description`), in Markdown. It says what applies to all operations.
+ */
 export const INTRODUCTION = `Annals is a multi-tenant platform for running and administering software agents. Every change is an event in one log. What
 you read comes from read models that follow the log within milliseconds.
 

@@ -39,7 +39,9 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
   return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
 };
 
-/** Returns the statuses of the problems with which the operation can end, apart from those that any request can have. */
+/**
+ * Returns the statuses of the problems with which the operation can end, apart from those that any request can have.
+ */
 const problemStatusesOf = (row: Operation): number[] => [
   400,
   ...(row.permit === 'none' ? [] : [401, 403, 429]),

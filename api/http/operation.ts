@@ -32,7 +32,8 @@ export type Read = Doc | (Page & { readonly total?: number | undefined; readonly
 
 /**
  * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` that of the
- * newest event that it shows, as a consistency token. `record` is called before the body is sent, and not if the client has the body already (If-None-Match).
+ * newest event that it shows, as a consistency token. `record` is called before the body is sent, and not if the client
+ * has the body already (If-None-Match).
  */
 export type SecretRead = {
   readonly body: string;
@@ -126,7 +127,9 @@ export type Operations = Readonly<Record<string, Operation>>;
 
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
-/** Whether a request creates a resource of its own, so that there is nothing yet with which If-Match could be compared. */
+/**
+ * Whether a request creates a resource of its own, so that there is nothing yet with which If-Match could be compared.
+ */
 export const createsResource = ({ status, location }: Pick<Operation, 'status' | 'location'>): boolean =>
   status === 201 && location?.endsWith('/:id') === true;
 

@@ -13,7 +13,9 @@ const RATE_LIMIT_HEADERS = {
   RateLimit: responseHeader('The number of requests that are left, and the seconds until the quota is full again'),
 };
 
-/** The shared responses of the OpenAPI document for problems, by status. Their names are keys of `components/responses`. */
+/**
+ * The shared responses of the OpenAPI document for problems, by status. Their names are keys of `components/responses`.
+ */
 const RESPONSES: Readonly<Record<number, { readonly name: string; readonly description: string; readonly headers?: Json }>> = {
   400: { name: 'Malformed', description: 'The body is not JSON, or a header is malformed' },
   401: {

@@ -36,15 +36,15 @@ export type HistorySubject<S, E extends DomainEvent> = {
   /** Returns the fields that a history shows. It is never called with the state before the first event. */
   readonly fieldsOf: (state: S) => Fields;
   /**
-   * Returns all events of the resource, the oldest first, if they are in more than one stream. Otherwise they are those of
-   * the stream of `aggregate`.
+   * Returns all events of the resource, the oldest first, if they are in more than one stream. Otherwise they are those
+   * of the stream of `aggregate`.
    */
   readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
   /** Further data of the resource, by the name with which the pointers of their changes start. */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
-   * Returns which states of the resource the caller may read; by default all. If it is not the present one, the resource
-   * is not found. The data of earlier states that the caller may not read are left out.
+   * Returns which states of the resource the caller may read; by default all. If it is not the present one, the
+   * resource is not found. The data of earlier states that the caller may not read are left out.
    */
   readonly readableStates?: (ctx: Ctx) => Promise<(state: S) => boolean>;
 };
@@ -202,8 +202,8 @@ const MAX_CLOCK_SKEW_MS = 60_000;
 const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
 
 /**
- * Returns the log positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event of
- * the resource, whose position is `latest`.
+ * Returns the log positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event
+ * of the resource, whose position is `latest`.
  * @throws Refusal invalid if `from` or `to` is in the future, or `from` is after `to`
  */
 const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {

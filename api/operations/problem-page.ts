@@ -28,7 +28,9 @@ const pageOf = ({ title, code, status, when, why, what_to_do, example }: Documen
 </html>
 `;
 
-/** Explains the problem type at this path: as a page for browsers, as JSON for other clients. @throws Refusal not_found */
+/**
+ * Explains the problem type at this path: as a page for browsers, as JSON for other clients. @throws Refusal not_found
+ */
 export const explainProblem = async (c: Context): Promise<Response> => {
   const document = describeProblem(c.req.path);
   const type = accepts(c, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' });

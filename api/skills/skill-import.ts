@@ -16,7 +16,9 @@ const FIELD = 'upload';
 export type SkillImportDeps = ImportPorts & { readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T> };
 type Deps = SkillImportDeps & { readonly runtime: Runtime };
 
-/** How to authorize and run the import, and to create its response. The route is not in a table: its body is no JSON. */
+/**
+ * How to authorize and run the import, and to create its response. The route is not in a table: its body is no JSON.
+ */
 const IMPORT = operation({
   method: 'post',
   path: '/tenant/:tenant_id/skills/import',
@@ -34,7 +36,8 @@ const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
     const request = await authorize(c);
     assertNoQuery(c);
     return withSlot(request.info.tenant, async () => {
-      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each time.
+      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
+      // time.
       const bytes = await readUpload(c.req.raw, FIELD, MAX_ARCHIVE_BYTES);
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });

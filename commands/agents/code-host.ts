@@ -6,8 +6,8 @@ import { type FailedEgress, refusalOfEgress } from '../egress-failure.ts';
 export type CodeHostFailure = FailedEgress | { readonly failure: 'no_repository'; readonly message: string };
 
 /**
- * The branches and tags that could be listed. `isCached`: the list was fetched for an earlier request. `failed`: why the
- * lists are not complete, if a request failed.
+ * The branches and tags that could be listed. `isCached`: the list was fetched for an earlier request. `failed`: why
+ * the lists are not complete, if a request failed.
  */
 export type ListedRefs = RefSet & { readonly isCached: boolean; readonly failed: CodeHostFailure | null };
 

@@ -96,7 +96,10 @@ export const pinAgentCodeRef =
     return ctx.transact(Agent, agent_id, pinCodeRef(repo_url, code_ref));
   };
 
-/** Lists the branches and tags of the agent's repository. If the host cannot be read, the lists are empty and not complete. */
+/**
+ * Lists the branches and tags of the agent's repository. If the host cannot be read, the lists are empty and not
+ * complete.
+ */
 export const listAgentRefs =
   (host: CodeHost) =>
   async (ctx: Ctx, { agent_id }: { readonly agent_id: string }): Promise<Loaded<RefSet>> => {

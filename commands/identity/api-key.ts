@@ -25,7 +25,10 @@ export const ApiKeyCreate = z
 
 type NewKey = Pick<ApiKey.ApiKeyFields, 'name' | 'expires_at'> & Partial<Pick<ApiKey.ApiKeyFields, 'read_only' | 'role'>>;
 
-/** The part of a context with which API keys are created. It contains no caller, so that the command line can provide it. */
+/**
+ * The part of a context with which API keys are created. It contains no caller, so that the command line can provide
+ * it.
+ */
 export type KeyContext = Pick<Ctx, 'uniqueId' | 'random' | 'digest' | 'at' | 'transact'>;
 
 type KeyScope = Pick<ApiKey.ApiKeyFields, 'kind' | 'tenant_id' | 'agent_id' | 'owner_id'>;

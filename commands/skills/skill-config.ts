@@ -46,8 +46,8 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
 };
 
 /**
- * Returns the configuration of a skill of an agent, and records in the access log of the tenant that the caller has read
- * it. Records nothing if there is no configuration.
+ * Returns the configuration of a skill of an agent, and records in the access log of the tenant that the caller has
+ * read it. Records nothing if there is no configuration.
  * @throws Refusal not_found if the agent does not have the skill, or the skill is deleted
  */
 export const readSkillConfig = async (
@@ -82,8 +82,8 @@ export const changeSkillConfig = async (
   { agent_id, skill_id, config }: Input<typeof AgentSkillConfigUpdate, 'tenant_id' | 'agent_id' | 'skill_id'>,
 ): Promise<Loaded<SkillConfigView>> => {
   const view = { agent_id, skill_id, config };
-  // Run the checks as a side effect. So a repeat with the same Idempotency-Key skips them, and succeeds even if the skill
-  // has changed in the meantime. Their result is stored, so it must not contain the configuration.
+  // Run the checks as a side effect. So a repeat with the same Idempotency-Key skips them, and succeeds even if the
+  // skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };
   const sealed = await ctx.seal(locationOf(ctx, agent_id, skill_id), secret(JSON.stringify(config)));

@@ -3,7 +3,10 @@ import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input } from '../context.ts';
 
-/** Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving time.) */
+/**
+ * Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving
+ * time.)
+ */
 const isTimeZone = (name: string): boolean => {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

@@ -58,8 +58,8 @@ const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['posit
   b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
- * Returns a tool as it is at present: if a connector provides it, with what the connector says about it. The revision is
- * that of the tool's own stream.
+ * Returns a tool as it is at present: if a connector provides it, with what the connector says about it. The revision
+ * is that of the tool's own stream.
  * @throws Refusal not_found also if the connector does not provide it any more
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
@@ -88,7 +88,9 @@ export const loadTools = async (ctx: Ctx, ids: readonly string[]): Promise<Loade
   return found.filter((tool) => tool !== null);
 };
 
-/** Registers a tool of the tenant. @throws Refusal conflict if the name is taken, invalid if the schema is not usable */
+/**
+ * Registers a tool of the tenant. @throws Refusal conflict if the name is taken, invalid if the schema is not usable
+ */
 export const registerTool = (ctx: Ctx, { tenant_id: _, ...fields }: Input<typeof ToolCreate, 'tenant_id'>) => {
   assertJsonSchema(ctx, '/input_schema', fields.input_schema);
   return createUnique(ctx, Tool, {
@@ -110,7 +112,9 @@ export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tena
   return withConnector(ctx, await ctx.transact(Tool, tool_id, decide));
 };
 
-/** Removes a tool of the tenant. Its name is then free. @throws Refusal not_found, conflict if a connector provides it */
+/**
+ * Removes a tool of the tenant. Its name is then free. @throws Refusal not_found, conflict if a connector provides it
+ */
 export const removeTool = async (ctx: Ctx, { tool_id }: { tool_id: string }) => {
   await loadTool(ctx, tool_id);
   return ctx.transact(Tool, tool_id, Tool.remove);

@@ -17,13 +17,15 @@ type CloneIdentity = {
   readonly source_revision: number;
 };
 
-/** What belongs to the source, but not to its state, or depends on the caller: the ids of the skills that the copy gets. */
+/**
+ * What belongs to the source, but not to its state, or depends on the caller: the ids of the skills that the copy gets.
+ */
 type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
 
 /**
  * Creates a copy of `source`: its settings, its model chain, its tools, its skills without their configuration, and
- * its Slack settings. Every field that a copy gets is named here, so that it never gets a new field of agents by mistake: above
- * all no secret, role or grant. The copy is active.
+ * its Slack settings. Every field that a copy gets is named here, so that it never gets a new field of agents by
+ * mistake: above all no secret, role or grant. The copy is active.
  */
 export const clone =
   (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>

@@ -43,7 +43,10 @@ export const grantModel =
     return [{ type: 'AgentModelGranted', data: { model_id, models: others.map(linkOf).toSpliced(place, 0, granted) } }];
   };
 
-/** Removes a model from the agent's chain. @throws Refusal not_found if the agent or the model in its chain does not exist */
+/**
+ * Removes a model from the agent's chain. @throws Refusal not_found if the agent or the model in its chain does not
+ * exist
+ */
 export const revokeModel =
   (model_id: string) =>
   (agent: Agent): AgentEvent[] => {

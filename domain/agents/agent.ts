@@ -72,7 +72,9 @@ export type Agent = AgentParts & {
   created_by_id: string | null;
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
-  /** The Slack settings of the agent from which this one was cloned; they apply until they change. Null for no clone. */
+  /**
+   * The Slack settings of the agent from which this one was cloned; they apply until they change. Null for no clone.
+   */
   inherited_slack_config: SlackConfig | null;
   /** The last event that restricted the agent to admins or lifted this restriction; null if there is none. */
   admin_only_by: EventRef | null;

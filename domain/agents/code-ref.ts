@@ -8,7 +8,10 @@ import { nearestNames } from './nearest-names.ts';
 export const MAX_REFS = 1_000;
 const MAX_NEAREST = 3;
 
-/** The branches and tags of a repository. `complete`: both were listed to their end, and each has less than MAX_REFS names. */
+/**
+ * The branches and tags of a repository. `complete`: both were listed to their end, and each has less than MAX_REFS
+ * names.
+ */
 export type RefSet = { readonly branches: readonly string[]; readonly tags: readonly string[]; readonly complete: boolean };
 
 /**
@@ -31,8 +34,8 @@ const isPlainUrl = (text: string): boolean => {
 };
 
 /**
- * A schema for the URL of a git repository. It refuses user names and passwords, because events contain the URL. Whether
- * the platform sends requests to the host is decided when it does.
+ * A schema for the URL of a git repository. It refuses user names and passwords, because events contain the URL.
+ * Whether the platform sends requests to the host is decided when it does.
  */
 export const RepoUrl = displayText(1, 2_048)
   .refine(isPlainUrl, 'must be an https URL without a user name, password, query or fragment')

@@ -5,8 +5,8 @@ import { invalid } from '../refusal.ts';
 
 /**
  * The failover chains of all models, in one stream. A model is in a stream of its own, so two models could get chains
- * that lead to each other at the same time. Each change of a chain is therefore first appended here: of two such changes,
- * the second one sees the first.
+ * that lead to each other at the same time. Each change of a chain is therefore first appended here: of two such
+ * changes, the second one sees the first.
  */
 export const category = 'failover';
 export const platform = true;
@@ -21,8 +21,8 @@ export const evolve = ({ chains }: FailoverGraph, { data }: Recorded<FailoverEve
 });
 
 /**
- * Returns the models to which a model's failover chain leads directly: by its own stream (`models`) or by this graph. The
- * graph can be ahead, or have a change that was never completed; then both count.
+ * Returns the models to which a model's failover chain leads directly: by its own stream (`models`) or by this graph.
+ * The graph can be ahead, or have a change that was never completed; then both count.
  */
 export const nextOf = ({ chains }: FailoverGraph, models: ById<readonly string[]>, id: string): readonly string[] => [
   ...new Set([...(models[id] ?? []), ...(chains[id] ?? [])]),

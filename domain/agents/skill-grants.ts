@@ -2,8 +2,8 @@ import type { Recorded } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 
 /**
- * A skill that an agent has. `config` is the event with its encrypted configuration; null if it has none. The state does
- * not contain the configuration itself, because most readers of an agent do not need it.
+ * A skill that an agent has. `config` is the event with its encrypted configuration; null if it has none. The state
+ * does not contain the configuration itself, because most readers of an agent do not need it.
  */
 export type GrantedSkill = {
   readonly is_enabled: boolean;

@@ -16,8 +16,8 @@ export const initial: AuditExport = { recorded: null };
 export const evolve = (_: AuditExport, event: Recorded<AuditExportEvent>): AuditExport => ({ recorded: event.data });
 
 /**
- * Records that the audit log was exported up to `position` (a consistency token). The position, the format and the filter
- * determine the exported bytes.
+ * Records that the audit log was exported up to `position` (a consistency token). The position, the format and the
+ * filter determine the exported bytes.
  */
 export const recordExport =
   (fields: AuditExportFields) =>

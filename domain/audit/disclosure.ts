@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * When a caller reads stored secrets of an agent, each request is recorded in a stream of its own. An event in the stream
- * of the agent would change its revision, although a read changes nothing. No event contains a secret.
+ * When a caller reads stored secrets of an agent, each request is recorded in a stream of its own. An event in the
+ * stream of the agent would change its revision, although a read changes nothing. No event contains a secret.
  */
 export const category = 'disclosure';
 

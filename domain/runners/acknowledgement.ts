@@ -4,8 +4,8 @@ export const category = 'acknowledgement';
 
 /**
  * A delivery whose message was acknowledged by a runner or given up by the broker. `event_id` is the id of the message.
- * `attempts` is how often the broker sent the message to a runner. `published_at` is when the broker stored the message;
- * absent in old events.
+ * `attempts` is how often the broker sent the message to a runner. `published_at` is when the broker stored the
+ * message; absent in old events.
  */
 export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number; published_at?: string };
 

@@ -7,7 +7,10 @@ const MAX_FRONT_MATTER_LENGTH = 16_384;
 /** The two parts of a manifest. */
 export type Manifest = { readonly frontMatter: string; readonly instructions: string };
 
-/** Splits a manifest into its parts. Returns null if it does not start with YAML between two lines `---`, or that is too long. */
+/**
+ * Splits a manifest into its parts. Returns null if it does not start with YAML between two lines `---`, or that is too
+ * long.
+ */
 export const splitManifest = (text: string): Manifest | null => {
   const [first, ...lines] = text.replaceAll('\r\n', '\n').split('\n');
   const end = lines.findIndex((line) => /^---\s*$/.test(line));

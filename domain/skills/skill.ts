@@ -8,7 +8,9 @@ export const category = 'skill';
 export const VISIBILITIES = ['private', 'public'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
-/** Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace. */
+/**
+ * Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
+ */
 export const SOURCES = ['authored', 'imported', 'installed'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -106,8 +108,8 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
 };
 
 /**
- * Returns the digest of what an agent gets of a skill: name, description, instructions, configuration schema and archive.
- * A change of any of them changes it.
+ * Returns the digest of what an agent gets of a skill: name, description, instructions, configuration schema and
+ * archive. A change of any of them changes it.
  */
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');

@@ -38,8 +38,8 @@ export const initial: SlackConfig = {
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
 
 /**
- * Returns the Slack settings that are in effect. A clone has those that it has inherited until they change for the first
- * time: `config` is then still the state before the first event.
+ * Returns the Slack settings that are in effect. A clone has those that it has inherited until they change for the
+ * first time: `config` is then still the state before the first event.
  */
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
   inherited !== null && config === initial ? inherited : config;

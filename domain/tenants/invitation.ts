@@ -29,8 +29,8 @@ export const inviteeOf = (token: string): Invitee | null => {
 };
 
 /**
- * Whether a member with this role may give the other role's holder access. Whoever issues an invitation knows its token,
- * and could use it to act as the invited member. So nobody may invite a member who has more rights.
+ * Whether a member with this role may give the other role's holder access. Whoever issues an invitation knows its
+ * token, and could use it to act as the invited member. So nobody may invite a member who has more rights.
  */
 const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolean =>
   issuerRole === 'OWNER' || (issuerRole !== undefined && ISSUERS.includes(issuerRole) && role !== 'OWNER');
@@ -61,8 +61,8 @@ const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id:
 };
 
 /**
- * Returns the highest role of the API key that the member's invitation gives: ADMIN, unless the issuer had the role OWNER
- * and still has it. Null means no limit. The member must have an invitation.
+ * Returns the highest role of the API key that the member's invitation gives: ADMIN, unless the issuer had the role
+ * OWNER and still has it. Null means no limit. The member must have an invitation.
  */
 export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'ADMIN' | null => {
   const { max_role, issuer_id } = invitations[user_id]!;

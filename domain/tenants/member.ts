@@ -20,7 +20,10 @@ export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRo
   if (callerRole !== 'OWNER' && roles.includes('OWNER')) throw new Refusal('forbidden', 'Only an OWNER may add, change or remove an OWNER');
 };
 
-/** Checks that the caller may revoke an API key of this user: only an OWNER may revoke one of an OWNER. @throws Refusal forbidden */
+/**
+ * Checks that the caller may revoke an API key of this user: only an OWNER may revoke one of an OWNER. @throws Refusal
+ * forbidden
+ */
 export const assertMayRevokeKeyOf = ({ members }: Tenant, callerRole: TenantRole | null, owner_id: string): void => {
   if (callerRole !== 'OWNER' && members[owner_id]?.role === 'OWNER')
     throw new Refusal('forbidden', 'Only an OWNER may revoke the API key of an OWNER');

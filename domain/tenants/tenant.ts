@@ -63,7 +63,8 @@ export type Member = { role: TenantRole; created_at: string; since: string; by: 
 
 /**
  * The latest invitation of a member, with which they can get an API key once. `digest` is the HMAC-SHA-256 of its token
- * in hex. `key_id` is null until it is accepted. `max_role` limits the key (null: no limit; absent in the event: ADMIN).
+ * in hex. `key_id` is null until it is accepted. `max_role` limits the key (null: no limit; absent in the event:
+ * ADMIN).
  */
 export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null; max_role: 'ADMIN' | null };
 
@@ -196,8 +197,8 @@ export const assertExists = (tenant: Tenant): void => {
 
 /**
  * Creates the tenant, with its owner as the first member. A slug can be used again after its tenant is closed for good;
- * each use is a generation. Returns no events if the tenant of this generation is closed for good: the caller then tries
- * the next generation.
+ * each use is a generation. Returns no events if the tenant of this generation is closed for good: the caller then
+ * tries the next generation.
  * @throws Refusal slug_taken
  */
 export const create =

@@ -86,8 +86,8 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
 /**
- * Opens the file of a content. For a moment, `annals blobs gc` may have renamed it, only to find that it is needed: so a
- * missing file is looked for under its other name, too.
+ * Opens the file of a content. For a moment, `annals blobs gc` may have renamed it, only to find that it is needed: so
+ * a missing file is looked for under its other name, too.
  */
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
@@ -182,7 +182,8 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     if (!(await renewed(path, isIntact))) {
       await syncPath(draft);
       await makeDurableDirectory(dirname(path));
-      // An intact file is never replaced: someone may be reading it, and the same content is sealed differently each time.
+      // An intact file is never replaced: someone may be reading it, and the same content is sealed differently each
+      // time.
       if (!(await linked(draft, path)) && !(await renewed(path, isIntact))) await rename(draft, path);
     }
     await syncPath(dirname(path));

@@ -52,8 +52,8 @@ export const withDraftPath = async <T>(drafts: string, use: (path: string) => Pr
 };
 
 /**
- * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use` has
- * moved it. @throws SourceError if the content cannot be read
+ * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use`
+ * has moved it. @throws SourceError if the content cannot be read
  */
 export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
   withDraftPath(drafts, async (path) => {

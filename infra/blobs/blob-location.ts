@@ -37,7 +37,9 @@ const directoryOf = (url: URL): BlobLocation | null => {
   return isAbsolute(path) && path !== '/' ? { kind: 'directory', path } : null;
 };
 
-/** The URL of a bucket of Amazon S3. A name with dots must be in the path: the certificate does not cover it as a host. */
+/**
+ * The URL of a bucket of Amazon S3. A name with dots must be in the path: the certificate does not cover it as a host.
+ */
 const amazonEndpoint = (bucket: string, region: string): string =>
   bucket.includes('.') ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`;
 

@@ -10,9 +10,9 @@ import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
- * The URL of the place where a platform stores contents: BLOBS_URL, or the directory in the data directory if it exists.
- * `annals start` creates that directory. `annals serve` does not, because its processes may run on several machines, of
- * which none would see the files of the others. @returns undefined if there is no such place
+ * The URL of the place where a platform stores contents: BLOBS_URL, or the directory in the data directory if it
+ * exists. `annals start` creates that directory. `annals serve` does not, because its processes may run on several
+ * machines, of which none would see the files of the others. @returns undefined if there is no such place
  */
 export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | undefined =>
   blobsUrl ?? (existsSync(blobDirectoryOf(annalsData)) ? defaultBlobsUrl(annalsData) : undefined);

@@ -18,9 +18,9 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 });
 
 /**
- * Finds the contents that no event names. They were stored before `before` (milliseconds since 1970), because a content is
- * stored before the event that names it. Any digest in any event counts, whatever its field: so a content stays as long as
- * something might mean it.
+ * Finds the contents that no event names. They were stored before `before` (milliseconds since 1970), because a content
+ * is stored before the event that names it. Any digest in any event counts, whatever its field: so a content stays as
+ * long as something might mean it.
  * @throws LogError also if a record of the log is damaged, because it might name a content
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {

@@ -157,8 +157,8 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
   }
 
   /**
-   * Yields the bytes of an object from an offset on. If the connection breaks off, continues at the next byte, as long as
-   * the object is the same (`etag`). @throws ObjectStoreError
+   * Yields the bytes of an object from an offset on. If the connection breaks off, continues at the next byte, as long
+   * as the object is the same (`etag`). @throws ObjectStoreError
    */
   async function* bytesFrom(path: string, from: number, size: number, etag: string): AsyncGenerator<Uint8Array> {
     let [at, failures, startedAt] = [from, 0, performance.now()];

@@ -29,8 +29,8 @@ const readPart = async ({ file, size }: Upload, at: number, length: number): Pro
 };
 
 /**
- * Writes an object only if there is none of its name, so that no object is replaced while someone reads it. If the store
- * does not know such writes, writes it anyway.
+ * Writes an object only if there is none of its name, so that no object is replaced while someone reads it. If the
+ * store does not know such writes, writes it anyway.
  */
 const writeNew = async (client: S3Client, request: S3Request, isNew: boolean): Promise<{ status: number; body: Buffer }> => {
   if (!isNew) return client.send(request);
@@ -73,8 +73,8 @@ const completion = (tags: readonly string[]): Buffer => {
 };
 
 /**
- * Turns the parts into the object. S3 may report a failed completion with status 200, because it sends the status before
- * it is done. If there is an object of that name meanwhile, ends the upload instead.
+ * Turns the parts into the object. S3 may report a failed completion with status 200, because it sends the status
+ * before it is done. If there is an object of that name meanwhile, ends the upload instead.
  */
 const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
   const request = { method: 'POST', path, query: { uploadId }, body: completion(tags) } as const;
@@ -111,7 +111,9 @@ const sendMultipart = async (upload: Upload, isNew: boolean): Promise<void> => {
   }
 };
 
-/** Sends a file to the store under a path. `isNew` says that no object of that path was seen. @throws ObjectStoreError */
+/**
+ * Sends a file to the store under a path. `isNew` says that no object of that path was seen. @throws ObjectStoreError
+ */
 export const uploadFile = async (client: S3Client, path: string, draft: string, isNew: boolean): Promise<void> => {
   await using file = await open(draft, 'r');
   const { size } = await file.stat();

@@ -78,8 +78,8 @@ async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Arra
 export type Sealed = { readonly header: Buffer; readonly sha256: string; readonly size: number };
 
 /**
- * Seals a content for a tenant. Passes each sealed chunk to `write`, in order, with its offset in the sealed content. The
- * caller must write the returned header at offset 0.
+ * Seals a content for a tenant. Passes each sealed chunk to `write`, in order, with its offset in the sealed content.
+ * The caller must write the returned header at offset 0.
  */
 export const sealBlob = async (
   { kid, key }: NamedKey,

@@ -15,8 +15,8 @@ export const placeOf = async (config: Config): Promise<BlobPlace> => {
 };
 
 /**
- * Runs a command on the log of a platform. @throws Error of one line if the log holds no platform: no file may be judged
- * by a log that has lost its events
+ * Runs a command on the log of a platform. @throws Error of one line if the log holds no platform: no file may be
+ * judged by a log that has lost its events
  */
 export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
   const log = openLog(locateServices(config).eventstoreUrl);

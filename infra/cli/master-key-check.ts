@@ -10,7 +10,10 @@ const RESTORE_ADVICE = 'restore it from its copy, or set MASTER_KEY_FILE to the 
 
 type Problem = { readonly message: string; readonly advice: string };
 
-/** The platform's wrapped keys in the log; empty if the platform has not been started yet; null if the log cannot be read. */
+/**
+ * The platform's wrapped keys in the log; empty if the platform has not been started yet; null if the log cannot be
+ * read.
+ */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys | null> => {
   const log = openLog(url);
   return readWrappedKeys(log, PLATFORM, 'name')
@@ -40,7 +43,10 @@ const missing = (file: string, wrapped: WrappedKeys | null): Result => {
   return fail(`${file} does not exist, but the log contains keys that it encrypted`, RESTORE_ADVICE);
 };
 
-/** Checks that the master key exists, that only its owner can read it, and that it decrypts a key of the log. Reports all problems. */
+/**
+ * Checks that the master key exists, that only its owner can read it, and that it decrypts a key of the log. Reports
+ * all problems.
+ */
 export const checkMasterKey = async (file: string, eventstoreUrl: string | null): Promise<Result> => {
   const wrapped = eventstoreUrl === null ? [] : await wrappedKeysIn(eventstoreUrl);
   if (!existsSync(file)) return missing(file, wrapped);

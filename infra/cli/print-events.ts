@@ -46,8 +46,8 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
 const INDENT = 2;
 
 /**
- * An event as JSON: one line or, with `isPretty`, several. Secrets stay encrypted. Binary data, such as a delivery's body,
- * is base64.
+ * An event as JSON: one line or, with `isPretty`, several. Secrets stay encrypted. Binary data, such as a delivery's
+ * body, is base64.
  */
 export const eventText = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded, isPretty = false): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
@@ -110,7 +110,10 @@ const printStored = async (log: Log, selection: Selection): Promise<void> => {
   }
 };
 
-/** Prints the stored events, then every new one, until the limit is reached. @throws the error that ended the subscription */
+/**
+ * Prints the stored events, then every new one, until the limit is reached. @throws the error that ended the
+ * subscription
+ */
 const printAndFollow = async (log: Log, { stream, matches, limit, pretty }: Selection): Promise<void> => {
   let count = 0;
   const enough = Promise.withResolvers<null>();
@@ -126,7 +129,10 @@ const printAndFollow = async (log: Log, { stream, matches, limit, pretty }: Sele
   if (error) throw error;
 };
 
-/** Prints events as JSON, by default one per line. It reads no faster than the output is consumed. @returns the exit code */
+/**
+ * Prints events as JSON, by default one per line. It reads no faster than the output is consumed. @returns the exit
+ * code
+ */
 export const replay = async (config: Config, options: ReplayOptions): Promise<number> => {
   const selection = selectionOf(options);
   const log = openLog(locateServices(config).eventstoreUrl);

@@ -34,7 +34,10 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
   return `${name}  ${bar(done)} ${String(Math.floor(done * 100)).padStart(3)} %  ${Math.round(rate).toLocaleString('en')} events/s  ${timeLeft(seconds_left)}`;
 };
 
-/** Creates the display of progress: with `json` nothing, on a terminal one line that is overwritten, otherwise one new line per second. */
+/**
+ * Creates the display of progress: with `json` nothing, on a terminal one line that is overwritten, otherwise one new
+ * line per second.
+ */
 const progressDisplay = (json: boolean) => {
   let shownAt = 0;
   return {
@@ -125,7 +128,10 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
   }
 };
 
-/** The names of the projections to rebuild. @throws a usage error if the options name none, an unknown one, or one and all */
+/**
+ * The names of the projections to rebuild. @throws a usage error if the options name none, an unknown one, or one and
+ * all
+ */
 const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   const known: readonly string[] = projections.map(({ name }) => name);
   if (all && projection !== undefined) throw usageError(`Name a projection or use --all, not both`);

@@ -77,8 +77,8 @@ const openPorts = (log: Log): OperatorPorts => {
 const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
 
 /**
- * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. A repeat, also
- * after an interruption, sends none of them twice. @returns the exit code
+ * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. A repeat,
+ * also after an interruption, sends none of them twice. @returns the exit code
  */
 export const redeliverDeliveries = async (config: Config, options: RedeliverOptions): Promise<number> => {
   const { dryRun } = options;

@@ -55,7 +55,8 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
 };
 
 /**
- * Copies a backup of `annals backup` into the data directory, and verifies every event and every file that an event names.
+ * Copies a backup of `annals backup` into the data directory, and verifies every event and every file that an event
+ * names.
  * @returns the exit code: 1 if something is missing or damaged @throws Error of one line if a directory is not suitable
  */
 export const restore = async (config: Config, from: string): Promise<number> => {

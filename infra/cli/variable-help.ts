@@ -49,8 +49,8 @@ const plain = (text: string): string =>
 type Variable = { readonly name: string; readonly meaning: string };
 
 /**
- * The rows of the table of variables in the README. A row can have several names with one meaning: then its defaults are
- * separated by commas.
+ * The rows of the table of variables in the README. A row can have several names with one meaning: then its defaults
+ * are separated by commas.
  */
 const variablesIn = (readme: string): Variable[] =>
   [...readme.matchAll(ROW)].flatMap(([, cell = '', meaning = '', defaults = '']) => {
@@ -59,7 +59,9 @@ const variablesIn = (readme: string): Variable[] =>
     return names.map((name, index) => ({ name, meaning: `${plain(meaning)}${values[index] ? ` (default: ${values[index]})` : ''}` }));
   });
 
-/** The text about the environment variables of a service, as the README describes them. @throws if there is no README */
+/**
+ * The text about the environment variables of a service, as the README describes them. @throws if there is no README
+ */
 export const variableHelp = (service: ServiceName): string => {
   const described = new Map(variablesIn(readFileSync(README, 'utf8')).map(({ name, meaning }) => [name, meaning]));
   const lines = VARIABLES_OF[service].map((name) => `  ${name.padEnd(NAME_WIDTH)} ${described.get(name) ?? ''}`.trimEnd());

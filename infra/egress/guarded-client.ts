@@ -38,7 +38,9 @@ const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error
 
 type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly end: () => void };
 
-/** Counts the bytes of a body. @throws EgressError if there are more than `maxBytes`, or the body does not end properly */
+/**
+ * Counts the bytes of a body. @throws EgressError if there are more than `maxBytes`, or the body does not end properly
+ */
 async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncIterable<Uint8Array> {
   let bytes = 0;
   try {

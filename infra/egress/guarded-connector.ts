@@ -15,8 +15,8 @@ type Connector = buildConnector.connector;
 const resolver = new Resolver(DNS_TIMEOUT);
 
 /**
- * Asks the DNS servers. It does not use `lookup` of node:dns, which occupies one of the few threads that Node also needs
- * for files, so that a few host names with slow DNS servers could stop the whole process.
+ * Asks the DNS servers. It does not use `lookup` of node:dns, which occupies one of the few threads that Node also
+ * needs for files, so that a few host names with slow DNS servers could stop the whole process.
  */
 export const resolveByDns: ResolveHost = async (hostname) => {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -58,9 +58,9 @@ export type ConnectorOptions = {
 };
 
 /**
- * Creates the function with which undici opens connections. It resolves the host's name once, refuses the host if any of
- * its addresses is forbidden, connects to one of these addresses only, and checks the address of the connected socket
- * again before the request is sent.
+ * Creates the function with which undici opens connections. It resolves the host's name once, refuses the host if any
+ * of its addresses is forbidden, connects to one of these addresses only, and checks the address of the connected
+ * socket again before the request is sent.
  */
 export const guardedConnector = ({ rules, connectTimeoutMs, resolve = resolveByDns, build }: ConnectorOptions): Connector => {
   const addressesOf = async (destination: Destination): Promise<readonly string[]> => {

@@ -34,8 +34,8 @@ const isPublicIPv6 = (address: ipaddr.IPv6): boolean => {
 };
 
 /**
- * Whether an address belongs to a host on the internet. Private, loopback, link-local and reserved addresses do not, nor
- * do those of metadata services and those that contain another address (6to4, Teredo).
+ * Whether an address belongs to a host on the internet. Private, loopback, link-local and reserved addresses do not,
+ * nor do those of metadata services and those that contain another address (6to4, Teredo).
  */
 export const isPublicAddress = (address: IpAddress): boolean => {
   if (address instanceof ipaddr.IPv6) return isPublicIPv6(address);

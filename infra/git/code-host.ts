@@ -31,7 +31,9 @@ type Ref = { readonly ref: string; readonly target?: string };
 type Listed = { readonly refs: readonly Ref[]; readonly hasMore: boolean };
 type Names = { readonly names: readonly string[]; readonly isComplete: boolean; readonly failed: CodeHostFailure | null };
 
-/** Converts an error of a request to what the commands know. Errors of the library mean that the answer is not valid. */
+/**
+ * Converts an error of a request to what the commands know. Errors of the library mean that the answer is not valid.
+ */
 const failureOf = (error: unknown, url: string): CodeHostFailure => {
   if (error instanceof EgressError) return { failure: error.failure, message: error.message };
   if (error instanceof NoRepositoryError) return { failure: 'no_repository', message: error.message };

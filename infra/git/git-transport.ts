@@ -61,7 +61,8 @@ export type Listing = { readonly http: HttpClient; readonly hasMore: () => boole
 
 /**
  * Creates the HTTP client with which isomorphic-git reads one list of refs of the repository at `url`. It reads at most
- * `maxLines` of the list. If the host redirects, the requests after it go to where the repository has moved, as with git.
+ * `maxLines` of the list. If the host redirects, the requests after it go to where the repository has moved, as with
+ * git.
  */
 export const openListing = ({ client, url, maxLines, timeoutMs, hasToken }: ListingOptions): Listing => {
   const signal = AbortSignal.timeout(timeoutMs);

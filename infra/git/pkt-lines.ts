@@ -11,7 +11,10 @@ const PREFIX_BYTES = 4;
 const FLUSH = 0;
 const FIRST_LENGTH_WITH_CONTENT = 4;
 
-/** Returns the number of bytes of the line that starts here; -1 if this is no valid line, null if its length is not there yet. */
+/**
+ * Returns the number of bytes of the line that starts here; -1 if this is no valid line, null if its length is not
+ * there yet.
+ */
 const lengthAt = (bytes: Buffer, offset: number): number | null => {
   if (bytes.length - offset < PREFIX_BYTES) return null;
   const prefix = bytes.toString('latin1', offset, offset + PREFIX_BYTES);

@@ -18,7 +18,9 @@ const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 /** Whether this entry of `rawHeaders` is the header name Host. Names and values alternate in that array. */
 const isHostName = (text: string, index: number): boolean => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host';
 
-/** Whether the header occurs more than once. Node joins its values with a comma, so a value without one is not counted. */
+/**
+ * Whether the header occurs more than once. Node joins its values with a comma, so a value without one is not counted.
+ */
 const isRepeated = (name: string, value: string | string[] | undefined, rawHeaders: readonly string[]): boolean =>
   value?.includes(',') === true && rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
 

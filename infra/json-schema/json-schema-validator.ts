@@ -46,7 +46,10 @@ const draft7 = () => new Ajv(OPTIONS);
 const draft2020 = () => new Ajv2020(OPTIONS);
 const checkers = new Map<Dialect, Ajv>();
 
-/** The checker of schemas against their meta-schema. It is made at its first use, because that takes tens of milliseconds. */
+/**
+ * The checker of schemas against their meta-schema. It is made at its first use, because that takes tens of
+ * milliseconds.
+ */
 const metaChecker = (dialect: Dialect): Ajv => {
   const checker = checkers.get(dialect) ?? (dialect === Ajv ? draft7() : draft2020());
   checkers.set(dialect, checker);

@@ -2,8 +2,8 @@ import type { JsonObject, SchemaFault } from '../../commands/json-schema-validat
 import { safePattern } from './safe-pattern.ts';
 
 /**
- * The keyword that `prepareSchema` adds to each part of a schema. Its value is the approximate work of one check of that
- * part, per item of the checked value.
+ * The keyword that `prepareSchema` adds to each part of a schema. Its value is the approximate work of one check of
+ * that part, per item of the checked value.
  */
 export const COST = 'x-annals-cost';
 

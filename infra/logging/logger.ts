@@ -42,9 +42,9 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: strin
   );
 
 /**
- * Creates the logger for the lines about single requests. It is several times cheaper than the logger of `createLogger`,
- * because it neither searches the fields for secrets nor escapes controls: its caller must log only fields without them.
- * It writes the lines of 100 ms at once.
+ * Creates the logger for the lines about single requests. It is several times cheaper than the logger of
+ * `createLogger`, because it neither searches the fields for secrets nor escapes controls: its caller must log only
+ * fields without them. It writes the lines of 100 ms at once.
  */
 export const createRequestLogger = ({ logLevel }: Pick<Config, 'logLevel'>, name: string): Logger =>
   pino({ ...readable(), level: logLevel, name }, { write: nonblockingStdout().writeLater });

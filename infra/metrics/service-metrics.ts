@@ -68,7 +68,9 @@ const freeBytes = (dir: string): Promise<number | null> =>
     () => null,
   );
 
-/** The size of the embedded event store (null if it is not on this machine), and the free space of the data directory. */
+/**
+ * The size of the embedded event store (null if it is not on this machine), and the free space of the data directory.
+ */
 export const readStorage = async ({ annalsData, eventstoreUrl = '' }: Pick<Config, 'annalsData' | 'eventstoreUrl'>) => {
   const dir = join(annalsData, 'store');
   return {

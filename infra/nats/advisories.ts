@@ -101,7 +101,8 @@ const readAdvisories = async (nats: NatsConnection, messages: readonly StoredAdv
 
 /**
  * Adds the messages of the advisory stream from `first` to `last` that the server has sent but the client has not
- * received: a message that arrives when a request for messages ends is lost, because this consumer acknowledges nothing.
+ * received: a message that arrives when a request for messages ends is lost, because this consumer acknowledges
+ * nothing.
  */
 const withLost = async (
   nats: NatsConnection,
@@ -160,8 +161,8 @@ export const openAdvisories = async (nats: NatsConnection) => {
       return messages.length === 0 ? null : { lastSequence, advisories: await readAdvisories(nats, messages) };
     },
     /**
-     * Checks that the server can store advisories, by storing a message without content, which readers ignore. The server
-     * itself does not report that it cannot store an advisory, for example after a write error.
+     * Checks that the server can store advisories, by storing a message without content, which readers ignore. The
+     * server itself does not report that it cannot store an advisory, for example after a write error.
      * @throws NatsError if the server cannot store the message
      */
     probe: (): Promise<unknown> => nats.jetstream().publish(PROBE_SUBJECT, '', { timeout: PROBE_TIMEOUT_MS }),

@@ -155,8 +155,8 @@ export type LastMessage = { readonly sequence: number; readonly messageId: strin
 const MAX_FOREIGN_MESSAGES = 10_000;
 
 /**
- * Returns the log position of the last message that the relay has published, at most at this sequence. A runner can have
- * a status of the server sent to the subject of an agent. The stream stores it, but it has no position.
+ * Returns the log position of the last message that the relay has published, at most at this sequence. A runner can
+ * have a status of the server sent to the subject of an agent. The stream stores it, but it has no position.
  */
 const lastToken = async (streams: StreamAPI, sequence: number): Promise<string | null> => {
   for (let seq = sequence; seq > Math.max(0, sequence - MAX_FOREIGN_MESSAGES); seq--) {

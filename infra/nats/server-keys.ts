@@ -14,8 +14,8 @@ export type ServerSeeds = {
   readonly account: string;
   readonly runners: string;
   /**
-   * A Unix time in seconds: the users of the account that Annals uses are refused if their credentials were issued up to
-   * then. Earlier versions of Annals put runners into that account.
+   * A Unix time in seconds: the users of the account that Annals uses are refused if their credentials were issued up
+   * to then. Earlier versions of Annals put runners into that account.
    */
   readonly revokedUntil?: number;
 };
@@ -44,7 +44,9 @@ const readStored = (dir: string): StoredSeeds | null =>
 
 const hasRunners = (seeds: StoredSeeds | null): seeds is ServerSeeds => seeds?.runners !== undefined;
 
-/** Reads the seeds from the server's directory. @returns null if there are none yet, or only those of an earlier version */
+/**
+ * Reads the seeds from the server's directory. @returns null if there are none yet, or only those of an earlier version
+ */
 export const readSeeds = (dir: string): ServerSeeds | null => {
   const stored = readStored(dir);
   return hasRunners(stored) ? stored : null;

@@ -22,7 +22,10 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 /** Downloads a Debian package of nats-server into a directory. @throws if the download fails */
 type Download = (dir: string) => Promise<void>;
 
-/** Options with which apt keeps package lists and cache in `dir`. So it needs no root permissions and changes nothing on the system. */
+/**
+ * Options with which apt keeps package lists and cache in `dir`. So it needs no root permissions and changes nothing on
+ * the system.
+ */
 const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
   const options = [
@@ -88,7 +91,10 @@ const downloadFromDebian = fromEachArchive(async (dir, archive) => {
 
 const downloadFromSystemSources: Download = (dir) => downloadWithApt(dir, []);
 
-/** The sources of the package, in the order in which they are tried. All of them are those that apt is configured to use. */
+/**
+ * The sources of the package, in the order in which they are tried. All of them are those that apt is configured to
+ * use.
+ */
 export const downloads: readonly Download[] = [downloadPinned, downloadFromDebian, downloadFromSystemSources];
 
 const packageIn = (dir: string): string => {

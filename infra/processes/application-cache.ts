@@ -34,9 +34,9 @@ const followed = [
 ];
 
 /**
- * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token
- * of an unknown user would read the log. Callers cannot fill the cache with guesses: the look-up happens only after the
- * token has been verified.
+ * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in
+ * token of an unknown user would read the log. Callers cannot fill the cache with guesses: the look-up happens only
+ * after the token has been verified.
  */
 const cacheAbsent = [AllowedAccount, User];
 

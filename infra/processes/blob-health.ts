@@ -20,8 +20,8 @@ const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
 };
 
 /**
- * Creates the function that says whether the file store works, for /readyz and the metrics. Logs when that changes. True
- * if there is no file store: nothing of it is broken.
+ * Creates the function that says whether the file store works, for /readyz and the metrics. Logs when that changes.
+ * True if there is no file store: nothing of it is broken.
  */
 export const createBlobHealth = (place: BlobPlace | null, logger: Logger): (() => Promise<boolean>) => {
   let isUp = true;

@@ -3,7 +3,10 @@ export const printError = (line: string): void => void process.stderr.write(`ann
 const firstLineOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] || 'the command failed without giving a reason';
 
-/** Prints the first line of the error and exits with its `exitCode`, by default 1. If LOG_LEVEL is debug or trace, also prints the stack. */
+/**
+ * Prints the first line of the error and exits with its `exitCode`, by default 1. If LOG_LEVEL is debug or trace, also
+ * prints the stack.
+ */
 export const fail = (error: unknown): never => {
   printError(firstLineOf(error));
   if (/^(debug|trace)$/.test(process.env.LOG_LEVEL ?? '')) console.error(error);

@@ -22,8 +22,8 @@ export const seed = async (log: Log, ctx: Ctx, adminKey: string | undefined, sho
 };
 
 /**
- * Reports it if ANNALS_ADMIN_KEY is set, but is no API key of a super-admin. Only the first start creates this key: on a
- * log that has one already, the variable changes nothing.
+ * Reports it if ANNALS_ADMIN_KEY is set, but is no API key of a super-admin. Only the first start creates this key: on
+ * a log that has one already, the variable changes nothing.
  */
 export const checkAdminKey = async (ctx: Ctx, adminKey: string | undefined, report: (line: string) => void): Promise<void> => {
   const fault = adminKey === undefined ? null : await faultOfAdminKey(ctx, adminKey);

@@ -34,7 +34,9 @@ const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
 /** The reactors that need the broker. */
 type BrokerReactors = { readonly relay: Relay; readonly recorder: AcknowledgementRecorder };
 
-/** Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server. */
+/**
+ * Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server.
+ */
 const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
   setInterval(() => {
     const isStopped = relay.status().is_stream_stopped || recorder.status().isStreamStopped;

@@ -1,8 +1,8 @@
 import type { ClientBase, Pool } from 'pg';
 
 /**
- * The status of a reactor in one worker. `reason` says why it is not working; null while it works. `remedy` says what an
- * operator has to do; absent if the reactor needs nobody. /readyz shows it, so it must contain no secret.
+ * The status of a reactor in one worker. `reason` says why it is not working; null while it works. `remedy` says what
+ * an operator has to do; absent if the reactor needs nobody. /readyz shows it, so it must contain no secret.
  */
 export type ReactorStatus = {
   readonly name: string;

@@ -53,8 +53,8 @@ export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<
 };
 
 /**
- * Creates the missing tables of the schema `annals`, and the extensions for searches if the server has them and the user
- * may create them. Without these extensions, a search reads all rows of its tenant.
+ * Creates the missing tables of the schema `annals`, and the extensions for searches if the server has them and the
+ * user may create them. Without these extensions, a search reads all rows of its tenant.
  */
 export const createSystemTables = async (client: ClientBase): Promise<void> => {
   await withSchemaLock(client, () => client.query(systemTables));

@@ -48,7 +48,9 @@ const placeholdersOf = (args: QueryArgs): QueryArgs =>
     Object.entries(args).map(([name, value]) => [name, value === undefined || value === null ? value : { argument: name }]),
   ) as QueryArgs;
 
-/** The arguments that a query has. Queries with the same ones have the same statement, and differ only in the values. */
+/**
+ * The arguments that a query has. Queries with the same ones have the same statement, and differ only in the values.
+ */
 const shapeOf = (args: QueryArgs): string => {
   let shape = '';
   for (const name in args) {

@@ -28,7 +28,8 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
 
 /**
  * The maximum number of queries (other than look-ups) that run at the same time. More would compete for the database
- * server's processors. One tenant cannot take all places. Identical queries that wait in the queue can share one result.
+ * server's processors. One tenant cannot take all places. Identical queries that wait in the queue can share one
+ * result.
  */
 const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 

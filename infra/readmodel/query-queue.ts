@@ -6,11 +6,11 @@ export type LateError = { readonly ms: number; readonly error: () => Error };
 export type Concurrency = { readonly total: number; readonly perOwner: number };
 
 /**
- * Runs a limited number of queries at a time and queues the others. Queries have an owner, such as a tenant, so that the
- * slow queries of one owner cannot take all places. If a query with the same `key` is already
- * queued, the caller shares its result. This is as fresh as a query of the caller's own, because the queued query has
- * not started yet. A queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query
- * that starts at once has no such limit: the database driver limits its time.
+ * Runs a limited number of queries at a time and queues the others. Queries have an owner, such as a tenant, so that
+ * the slow queries of one owner cannot take all places. If a query with the same `key` is already queued, the caller
+ * shares its result. This is as fresh as a query of the caller's own, because the queued query has not started yet. A
+ * queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query that starts at once
+ * has no such limit: the database driver limits its time.
  */
 export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();

@@ -38,7 +38,10 @@ export const batchedWriter = <T, E extends DomainEvent>(
     return { id: randomUUID(), type, data, meta: { tenant, at, v: 1, ...meta(id, event) } };
   };
 
-  /** Records the pending refusals of one stream. `isLast`: no later attempt follows, so also those of the current minute. */
+  /**
+   * Records the pending refusals of one stream. `isLast`: no later attempt follows, so also those of the current
+   * minute.
+   */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
     const counts = counter.take(now(), isLast);
     if (counts.length === 0) return;
@@ -83,7 +86,10 @@ export const batchedWriter = <T, E extends DomainEvent>(
       stream.counter.add(refused, at);
       schedule();
     },
-    /** Records all pending refusals, including those of the current minute. Those that cannot be recorded are lost, and logged as lost. */
+    /**
+     * Records all pending refusals, including those of the current minute. Those that cannot be recorded are lost, and
+     * logged as lost.
+     */
     close: async (): Promise<void> => {
       await flushing;
       clearTimeout(timer);

@@ -21,9 +21,9 @@ export const rotateLog = (file: string): void => {
 };
 
 /**
- * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`, as in `rotateLog`. The process
- * has opened the log for appending, so its next line is at the start of the empty file. If the disk has no space for
- * the copy, the lines are lost.
+ * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`, as in
+ * `rotateLog`. The process has opened the log for appending, so its next line is at the start of the empty file. If the
+ * disk has no space for the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;

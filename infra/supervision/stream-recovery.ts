@@ -6,7 +6,10 @@ export type StreamReport = { readonly kind: 'stream'; readonly isStopped: boolea
 
 /** With less free space than this, a restarted server would stop at once again. */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
-/** The stream gets this long to continue by itself once there is free space: longer than the relay waits between attempts. */
+/**
+ * The stream gets this long to continue by itself once there is free space: longer than the relay waits between
+ * attempts.
+ */
 const SELF_RECOVERY_MS = 8_000;
 const RESTART_DELAY = { minMs: 30_000, maxMs: 600_000 };
 
@@ -24,9 +27,9 @@ export type StreamRecoveryOptions = {
 };
 
 /**
- * Creates the function that receives every StreamReport. It restarts nats-server if the stream stays stopped although the
- * disk has free space: after a write error, nats-server may keep a stream stopped until it is restarted. If restarts do
- * not help, they become rarer.
+ * Creates the function that receives every StreamReport. It restarts nats-server if the stream stays stopped although
+ * the disk has free space: after a write error, nats-server may keep a stream stopped until it is restarted. If
+ * restarts do not help, they become rarer.
  */
 export const createStreamRecovery = ({ dir, restart, now = Date.now, free = freeBytes }: StreamRecoveryOptions) => {
   const backoff = createBackoff(RESTART_DELAY);

@@ -34,7 +34,10 @@ export type Supervised = {
 };
 
 const MAX_START_ATTEMPTS = 5;
-/** Before a process has served for the first time, the operator waits for the start, so attempts follow each other quickly. */
+/**
+ * Before a process has served for the first time, the operator waits for the start, so attempts follow each other
+ * quickly.
+ */
 const START_DELAY = { minMs: 50, maxMs: 2_000 };
 const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
 /**

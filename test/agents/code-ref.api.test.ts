@@ -1,25 +1,13 @@
 import * as assert from 'uvu/assert';
 import { createGitPlatform, numbered, type Problem } from '../fixtures/git-platform.ts';
-import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
 
 type Json = Record<string, unknown>;
 
 const TOKEN = 'ghp_tokenThatNobodySees';
 const p = await createGitPlatform(TOKEN);
-const { server, countEvents, expireCache } = p;
-
-const acme = server.createRepository('acme.git', ['trunk', 'release-1', 'release-2', 'feature/login'], ['v1.0.0', 'v1.1.0']);
-const other = server.createRepository('other.git', ['main', 'release-2']);
+const { server, acme, other, createAgent, intercept, countEvents, expireCache } = p;
 const large = server.createRepository('large.git', ['trunk', ...numbered('branch', 3_000)], numbered('tag', 1_200));
-
-/** Creates an agent, by default with the repository `acme`. */
-const createAgent = (url: string | null = acme) => p.createAgent(url);
-
-/** Lets the git server answer otherwise until the end of the test. */
-const intercept = (...handler: Parameters<typeof server.intercept>): void => {
-  server.intercept(...handler);
-  afterTest(() => server.intercept());
-};
 
 test('an agent without a repository has the branch main, empty lists of refs, and cannot pin one', async () => {
   const agent = await createAgent(null);

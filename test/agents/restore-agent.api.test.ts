@@ -4,24 +4,18 @@ import * as assert from 'uvu/assert';
 import { tokenOf } from '../../domain/event.ts';
 import { LogError } from '../../infra/eventstore/event-log.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { UNSET_SLACK_CONFIG } from '../fixtures/unset-slack-config.ts';
 
 type Json = Record<string, unknown>;
 
 const p = await createTestPlatform();
-const UNSET = {
-  slack_rph_limit: null,
-  slack_rpm_limit: null,
-  working_hours_days: null,
-  working_hours_enabled: false,
-  working_hours_start: null,
-  working_hours_end: null,
-  working_hours_tz: null,
-};
 const FIRST = { slack_rpm_limit: 5, working_hours_start: '09:00', working_hours_end: '17:00' };
 const SECOND = { slack_rpm_limit: null, slack_rph_limit: 60, working_hours_start: '18:00', working_hours_end: '20:00' };
 
 let count = 0;
-/** Creates an agent with three revisions. Its Slack settings change between the revisions 0 and 1, and between 1 and 2. */
+/**
+ * Creates an agent with three revisions. Its Slack settings change between the revisions 0 and 1, and between 1 and 2.
+ */
 const createAgent = async (): Promise<string> => {
   const { id } = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `a${count++}` } })).body as { id: string };
   const path = `${p.tenant}/agents/${id}`;
@@ -51,9 +45,9 @@ const failNextAppendOf = (type: string): void => {
 test('restoring a revision sets the Slack settings back to those at the position of that revision', async () => {
   const path = await createAgent();
   const expected: [number, string | null, Json][] = [
-    [1, 'one', { ...UNSET, ...FIRST }],
-    [2, 'two', { ...UNSET, ...SECOND }],
-    [0, null, UNSET],
+    [1, 'one', { ...UNSET_SLACK_CONFIG, ...FIRST }],
+    [2, 'two', { ...UNSET_SLACK_CONFIG, ...SECOND }],
+    [0, null, UNSET_SLACK_CONFIG],
   ];
   for (const [revision, voice, slack] of expected) {
     const answer = await restore(path, revision);
@@ -78,7 +72,7 @@ test('if only the Slack settings differ, the agent keeps its ETag, and the Consi
     [headers.get('etag'), last.type, headers.get('consistency-token')],
     ['"2"', 'AgentSlackConfigChanged', tokenOf(last.position)],
   );
-  assert.equal(await slackOf(path), { ...UNSET, ...SECOND });
+  assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...SECOND });
 });
 
 test('after a failure between the two appends, the repeated request restores the Slack settings, with and without an Idempotency-Key', async () => {
@@ -89,7 +83,7 @@ test('after a failure between the two appends, the repeated request restores the
     assert.is((await restore(path, 1, headers)).status, 503);
     assert.equal([appended() - before, (await slackOf(path)).slack_rpm_limit], [1, null], 'only the agent is restored');
     const repeated = await restore(path, 1, headers);
-    assert.equal([repeated.status, (repeated.body as Json).voice, await slackOf(path)], [200, 'one', { ...UNSET, ...FIRST }]);
+    assert.equal([repeated.status, (repeated.body as Json).voice, await slackOf(path)], [200, 'one', { ...UNSET_SLACK_CONFIG, ...FIRST }]);
     assert.is(appended() - before, 2);
   }
 });
@@ -100,7 +94,7 @@ test('restoring with an outdated If-Match gets 412 and changes neither the agent
   assert.is((await restore(path, 1, { 'if-match': '"1"' })).status, 412);
   assert.equal([appended(), await slackOf(path)], [before, slack]);
   assert.is((await restore(path, 1, { 'if-match': '"2"' })).status, 200);
-  assert.equal(await slackOf(path), { ...UNSET, ...FIRST });
+  assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...FIRST });
 });
 
 test('restoring an unknown revision is refused, and changes no Slack settings', async () => {

@@ -172,7 +172,8 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 };
 
 /**
- * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres or a runner key.
+ * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres or a
+ * runner key.
  */
 const NEVER_SUCCESSFUL = ['runner-credentials', '/admin/projections/', '/skills/author', '/runtime'];
 

@@ -34,8 +34,8 @@ const memoryInUse = async (): Promise<number> => {
 };
 
 /**
- * Starts the platform behind a real HTTP server, with the audit log in a database that a worker writes. `watched.pages` counts
- * the pages that were read from the database. `watched.before` is called before each of them.
+ * Starts the platform behind a real HTTP server, with the audit log in a database that a worker writes. `watched.pages`
+ * counts the pages that were read from the database. `watched.before` is called before each of them.
  */
 const startServer = async (lines: number) => {
   const p = await createTestPlatform();

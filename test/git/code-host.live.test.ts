@@ -9,7 +9,9 @@ const numbered = (name: string, count: number): string[] =>
 
 type Options = { readonly tokens?: Record<string, string>; readonly idleTimeoutMs?: number; readonly timeoutMs?: number };
 
-/** Starts a git server and a client that may reach it, for the current test. Only the test advances the client's clock. */
+/**
+ * Starts a git server and a client that may reach it, for the current test. Only the test advances the client's clock.
+ */
 const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: Options = {}) => {
   const server = await startGitServer();
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs });

@@ -16,7 +16,10 @@ const capabilities = `${line('# service=git-upload-pack\n')}0000${line('version 
 /** What a host answers to a request for a list of refs. */
 const listOf = (...lines: string[]) => ({ type: RESULT, body: lines.join('') });
 
-/** Starts a host that answers every request for a list with this, and that offers protocol version 2 unless `first` is given. */
+/**
+ * Starts a host that answers every request for a list with this, and that offers protocol version 2 unless `first` is
+ * given.
+ */
 const open = async (list: { type: string; body: string; status?: number }, first?: { type: string; body: string; status?: number }) => {
   const server = await startGitServer();
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 400 });

@@ -22,8 +22,8 @@ import {
 } from '../two-tenants/valid-calls.ts';
 
 /**
- * Fields whose values must also be known to the platform, or fit other fields. For these, a value that fits the schema of
- * the field can be refused.
+ * Fields whose values must also be known to the platform, or fit other fields. For these, a value that fits the schema
+ * of the field can be refused.
  */
 const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   working_hours_tz: 'must be a time zone',

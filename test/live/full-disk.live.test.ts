@@ -88,7 +88,10 @@ const messageCount = async (platform: Platform): Promise<number> => {
   return info?.state.messages ?? 0;
 };
 
-/** Makes room, and waits until all messages are in the stream and nothing is degraded. @returns the milliseconds that it took */
+/**
+ * Makes room, and waits until all messages are in the stream and nothing is degraded. @returns the milliseconds that it
+ * took
+ */
 const recover = async (platform: Platform, count: number): Promise<number> => {
   makeRoom(platform.dir);
   const startedAt = Date.now();
@@ -113,7 +116,8 @@ live('when a full disk has room again, deliveries to runners resume within 30 s,
 
     fill(platform.dir);
     await accept('full');
-    // The worker reports the state of the delivery to Postgres. That may have no space either, so the report gets too old.
+    // The worker reports the state of the delivery to Postgres. That may have no space either, so the report gets too
+    // old.
     await eventually('the remedy, or an old report', async () =>
       /delivery to runners \(free disk space for nats-server|worker/.test(await degraded(platform)),
     );

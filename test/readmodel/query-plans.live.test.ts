@@ -10,7 +10,10 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const ROWS = 100_000;
 const ROWS_PER_TENANT = ROWS / 20;
-/** A page of 50 and the row that shows that there is a next page, and four times as many for a filter that most rows pass. */
+/**
+ * A page of 50 and the row that shows that there is a next page, and four times as many for a filter that most rows
+ * pass.
+ */
 const ROWS_PER_PAGE = 255;
 
 type Plan = {

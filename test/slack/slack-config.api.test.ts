@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+import { UNSET_SLACK_CONFIG } from '../fixtures/unset-slack-config.ts';
 import { addMember } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
@@ -9,19 +10,10 @@ const p = await createTestPlatform();
 const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as Json;
 const path = `${p.tenant}/agents/${agent.id}/slack-config`;
 const put = (body: Json): Promise<Answer> => p.send('PUT', path, { body });
-const UNSET = {
-  slack_rph_limit: null,
-  slack_rpm_limit: null,
-  working_hours_days: null,
-  working_hours_enabled: false,
-  working_hours_start: null,
-  working_hours_end: null,
-  working_hours_tz: null,
-};
 
 test('an agent without Slack settings returns the defaults; of two first changes with their ETag in If-Match, only one succeeds', async () => {
   const { status, body, headers } = await p.send('GET', path);
-  assert.equal([status, body], [200, UNSET]);
+  assert.equal([status, body], [200, UNSET_SLACK_CONFIG]);
   const change = (slack_rph_limit: number) =>
     p.send('PUT', path, { body: { slack_rph_limit }, headers: { 'if-match': headers.get('etag')! } });
   assert.equal([(await change(7)).status, (await change(8)).status], [200, 412]);
@@ -32,7 +24,13 @@ test('a change of the Slack settings stores the given fields and keeps the other
   const days = { working_hours_enabled: true, working_hours_days: ['Mon', 'Fri'], working_hours_tz: 'Europe/Berlin' };
   assert.is((await put({ slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30' })).status, 200);
   const changed = await put(days);
-  assert.equal(changed.body, { ...UNSET, slack_rpm_limit: 3_600, working_hours_start: '09:00', working_hours_end: '17:30', ...days });
+  assert.equal(changed.body, {
+    ...UNSET_SLACK_CONFIG,
+    slack_rpm_limit: 3_600,
+    working_hours_start: '09:00',
+    working_hours_end: '17:30',
+    ...days,
+  });
   const read = await p.send('GET', path);
   assert.equal([read.body, read.headers.get('etag')], [changed.body, changed.headers.get('etag')]);
   const events = p.log.events.length;

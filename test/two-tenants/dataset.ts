@@ -113,8 +113,8 @@ let document: ReturnType<typeof openapi> | undefined;
  */
 export const createDataset = async () => {
   const p = await createTestPlatform({ verify });
-  // The requests that follow do not wait until the projections have applied their events. So these are applied in larger
-  // batches, which is faster.
+  // The requests that follow do not wait until the projections have applied their events. So these are applied in
+  // larger batches, which is faster.
   p.projectionDelay.until = Promise.resolve();
   const home = await seedTenant(p, 'home');
   const away = await seedTenant(p, 'away');

@@ -255,8 +255,8 @@ export const isComparable = (who: PrincipalName, { differs, label }: Variant): b
   !(differs?.type === 'tenant' && (SUPER_ADMINS.includes(who) || (who === 'signed in' && label.endsWith('suspended'))));
 
 /**
- * Whether the variant sends the id of the admin-only agent or of the private skill, and the principal may see it. If so,
- * the principal can use it like any other one.
+ * Whether the variant sends the id of the admin-only agent or of the private skill, and the principal may see it. If
+ * so, the principal can use it like any other one.
  */
 export const canSeeHidden = (who: PrincipalName, { label, differs }: Variant): boolean =>
   label.endsWith('hidden') &&

@@ -45,7 +45,9 @@ export const callsWithBody = calls.flatMap((call) => {
 export const WHO: readonly PrincipalName[] = ['owner', 'super-admin', 'runner'];
 const callers = new Map<string, PrincipalName>();
 
-/** The first of these callers who may use the operation: a request with an unknown field gets 422, and not 403 or 404. */
+/**
+ * The first of these callers who may use the operation: a request with an unknown field gets 422, and not 403 or 404.
+ */
 export const callerOf = async (call: Call): Promise<PrincipalName> => {
   const known = callers.get(call.operationId);
   if (known) return known;

@@ -139,8 +139,8 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
 };
 
 /**
- * What the demo has to undo at its end: its runner, and the paths of the resources that it has created. While `setup` is
- * pending, more can be created.
+ * What the demo has to undo at its end: its runner, and the paths of the resources that it has created. While `setup`
+ * is pending, more can be created.
  */
 type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 

@@ -46,7 +46,9 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
   }
 };
 
-/** Records the backup for `annals doctor`. A directory that cannot be written to is no reason to call the backup failed. */
+/**
+ * Records the backup for `annals doctor`. A directory that cannot be written to is no reason to call the backup failed.
+ */
 const recordBackup = (dir: string, backup: BackupRecord): void => {
   try {
     replaceFile(join(dir, BACKUP_RECORD), JSON.stringify(backup));

@@ -159,8 +159,8 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 /**
  * Finds the file offset of a position by walking over the records, starting at the last mark before the position. The
  * walk also stops at a record whose header or trailer contradicts its neighbours: the caller verifies the record at the
- * returned offset, and so finds the damage. If the record just before the place where the walk stops is damaged, returns
- * the offset of that record instead, because it may be the record at `position`.
+ * returned offset, and so finds the damage. If the record just before the place where the walk stops is damaged,
+ * returns the offset of that record instead, because it may be the record at `position`.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);

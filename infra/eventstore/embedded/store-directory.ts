@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Creates the error for a directory that a command cannot work on: the operator has to name another one. The exit code is 2. */
+/**
+ * Creates the error for a directory that a command cannot work on: the operator has to name another one. The exit code
+ * is 2.
+ */
 export const wrongDirectory = (message: string): Error => Object.assign(new Error(message), { exitCode: 2 });
 
 /** @throws Error of one line, with exit code 2, if the directory contains no event store */
