@@ -1,4 +1,4 @@
-import type { TenantRole } from './tenants/tenant.ts';
+import type { TenantRole } from './tenants/tenant-role.ts';
 
 /**
  * The authenticated caller of a request. With a tenant key, it is the owner of the key, limited to one tenant. With a

@@ -5,6 +5,7 @@ import { idOf } from '../../domain/id.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { membershipsOf } from '../../projections/identity/user.queries.ts';
 import { userIdentity, users } from '../../projections/identity/user.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -25,7 +26,7 @@ const MeRead = z
           id: idOf('tenant'),
           name: z.string().meta({ examples: ['Acme'] }),
           slug: z.string().meta({ description: 'The unique name of the tenant, for programs', examples: ['acme'] }),
-          role: z.enum(Tenant.TENANT_ROLES).nullable().meta({ description: 'The role in the tenant; null for a runner key' }),
+          role: z.enum(TENANT_ROLES).nullable().meta({ description: 'The role in the tenant; null for a runner key' }),
           is_suspended: z.boolean().meta({ description: 'Whether requests to the tenant are refused' }),
           permissions: z.array(z.string()).meta({ description: 'The permissions on the tenant', examples: [['tenant:read']] }),
         }),

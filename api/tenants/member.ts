@@ -3,6 +3,7 @@ import { changeMemberRole, inviteMember, MemberInvite, MemberUpdate, memberView,
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { agentsOwnedBy } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -22,7 +23,7 @@ const MemberRead = z
       .string()
       .nullable()
       .meta({ examples: ['Ada Lovelace'] }),
-    role: z.enum(Tenant.TENANT_ROLES).meta({ description: 'The role in the tenant' }),
+    role: z.enum(TENANT_ROLES).meta({ description: 'The role in the tenant' }),
     created_at: Timestamp.meta({ description: 'When the user became a member' }),
   })
   .meta({ id: 'MemberRead' });

@@ -7,6 +7,7 @@ import { buildKey } from '../../domain/identity/api-key-format.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertMayRevokeKeyOf } from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { includesRole, TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 
@@ -16,7 +17,7 @@ export const ApiKeyCreate = z
     expires_at: Instant.nullable().default(null).meta({ description: 'When the key stops working; it must be in the future' }),
     read_only: z.boolean().default(false).meta({ description: 'Whether the key may only read' }),
     role: z
-      .enum(Tenant.TENANT_ROLES)
+      .enum(TENANT_ROLES)
       .nullable()
       .default(null)
       .meta({ description: 'The role to which the key is limited; null: that of its owner. Only keys of a tenant have a role' }),
@@ -69,10 +70,10 @@ const ownerOf = ({ principal }: Ctx): string => {
  * The role of a new API key: `role`, or that to which the caller's own key is limited, or null.
  * @throws Refusal forbidden if `role` is above that of the caller
  */
-const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: Tenant.TenantRole | null): Promise<Tenant.TenantRole | null> => {
+const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
   if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
   const own = tenantRoleOf((await load(Tenant, tenant)).state, principal);
-  if (!own || !Tenant.includesRole(own, role)) throw new Refusal('forbidden', `You may not create an API key with the role ${role}`);
+  if (!own || !includesRole(own, role)) throw new Refusal('forbidden', `You may not create an API key with the role ${role}`);
   return role;
 };
 

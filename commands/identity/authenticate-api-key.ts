@@ -5,6 +5,7 @@ import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { lesserRole } from '../../domain/tenants/tenant-role.ts';
 import type { AggregateReader } from '../context.ts';
 
 export type ApiKeyAuthenticatorDeps = {
@@ -74,7 +75,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
     if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'The owner of this API key is no longer a member of the tenant');
     if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
-    if (key.role && !Tenant.lesserRole(tenant.members[user.id]!.role, key.role))
+    if (key.role && !lesserRole(tenant.members[user.id]!.role, key.role))
       throw new Refusal('key_owner_inactive', `The owner of this API key may no longer act as ${key.role}`);
     return key.kind === 'tenant'
       ? { kind: 'user', user_id: user.id, key_id: key.id, bound_to: key.tenant_id, super_admin: false, ...limits }

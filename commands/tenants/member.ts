@@ -7,6 +7,7 @@ import { Email } from '../../domain/fields.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { limitsOf } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { registerUser, userIdOf } from '../identity/user.ts';
@@ -15,18 +16,18 @@ export const MemberInvite = z
   .strictObject({
     email: Email.meta({ examples: ['ada@example.com'] }),
     role: z
-      .enum(Tenant.TENANT_ROLES)
+      .enum(TENANT_ROLES)
       .default('MEMBER')
       .meta({ description: 'The role in the tenant', examples: ['MEMBER'] }),
   })
   .meta({ id: 'MemberInvite' });
 export const MemberUpdate = z
-  .strictObject({ role: z.enum(Tenant.TENANT_ROLES).meta({ description: 'The role in the tenant', examples: ['ADMIN'] }) })
+  .strictObject({ role: z.enum(TENANT_ROLES).meta({ description: 'The role in the tenant', examples: ['ADMIN'] }) })
   .meta({ id: 'MemberUpdate' });
 
-export type MemberView = { user_id: string; email: string; name: string | null; role: Tenant.TenantRole; created_at: string };
+export type MemberView = { user_id: string; email: string; name: string | null; role: TenantRole; created_at: string };
 
-const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): Tenant.TenantRole => tenantRoleOf(tenant, principal) ?? 'MEMBER';
+const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): TenantRole => tenantRoleOf(tenant, principal) ?? 'MEMBER';
 
 /**
  * Returns a decision that also gets the caller's role in the tenant, because only an OWNER may change OWNERs. The role
@@ -35,7 +36,7 @@ const callerRoleIn = ({ principal }: Ctx, tenant: Tenant.Tenant): Tenant.TenantR
 export const asCaller =
   (
     ctx: Ctx,
-    decide: (callerRole: Tenant.TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>,
+    decide: (callerRole: TenantRole) => Decision<Tenant.Tenant, Tenant.TenantEvent>,
   ): Decision<Tenant.Tenant, Tenant.TenantEvent> =>
   (tenant) =>
     decide(callerRoleIn(ctx, tenant))(tenant);

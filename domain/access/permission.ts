@@ -12,7 +12,8 @@ import { changedFields } from '../aggregate.ts';
 import type { EventRef } from '../event.ts';
 import type { Principal } from '../principal.ts';
 import { invalid } from '../refusal.ts';
-import { assertExists, lesserRole, type Tenant, type TenantEvent, type TenantRole } from '../tenants/tenant.ts';
+import { assertExists, type Tenant, type TenantEvent } from '../tenants/tenant.ts';
+import { lesserRole, type TenantRole } from '../tenants/tenant-role.ts';
 
 export const TENANT_PERMISSIONS = [
   'tenant:read',

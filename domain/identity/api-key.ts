@@ -1,7 +1,7 @@
 import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
-import type { TenantRole } from '../tenants/tenant.ts';
+import type { TenantRole } from '../tenants/tenant-role.ts';
 import { isUsageDue } from './usage.ts';
 
 export const category = 'apikey';

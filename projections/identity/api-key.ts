@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
-import { TENANT_ROLES } from '../../domain/tenants/tenant.ts';
+import { TENANT_ROLES } from '../../domain/tenants/tenant-role.ts';
 import { insert, type Projection, patch, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 

@@ -5,6 +5,7 @@ import { agentAllows, type TenantPermission, tenantRoleAllows, tenantRoleOf } fr
 import * as Agent from '../../domain/agents/agent.ts';
 import { type AgentPermission, DEFAULT_ROLE_PERMISSIONS, LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { TENANT_ROLES, type TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { given } from '../fixtures/given.ts';
 
 const USER = 'cme';
@@ -34,7 +35,7 @@ const VIEWER = ['agent:read', 'agent:chat:read'];
 const MANAGER = [...VIEWER, 'agent:assign', 'agent:settings:write', 'agent:skills:write', 'agent:tools:write'];
 const AGENT_TABLE: Record<string, string[]> = { VIEWER, MANAGER, OWNER: ALL_PERMISSIONS, none: [] };
 
-const tenantWith = (role: Tenant.TenantRole | null): Tenant.Tenant =>
+const tenantWith = (role: TenantRole | null): Tenant.Tenant =>
   given(
     Tenant,
     { type: 'TenantCreated', data: { name: 'T', slug: 't', plan_id: 'cp', billing_email: null, generation: 0 } },
@@ -71,7 +72,7 @@ const agentWith = ({ role, grant, is_admin_only }: Given): Agent.Agent => {
   return given(Agent, created, ...laterPositions, ...roles, ...grants).state;
 };
 
-const expected = (tenantRole: Tenant.TenantRole | null, { role, grant, is_admin_only }: Given): string[] => {
+const expected = (tenantRole: TenantRole | null, { role, grant, is_admin_only }: Given): string[] => {
   if (tenantRole === null) return [];
   if (tenantRole === 'OWNER' || tenantRole === 'ADMIN') return ALL_PERMISSIONS;
   const assigned = is_admin_only ? [] : [...AGENT_TABLE[role]!, ...AGENT_TABLE[grant === 'EDITOR' ? 'MANAGER' : grant]!];
@@ -98,7 +99,7 @@ test('the default permissions of each role on an agent are those in the API docu
 test('a member has the permissions of their tenant role, their role on the agent and their grant', () =>
   fc.assert(
     fc.property(
-      fc.constantFrom(null, ...Tenant.TENANT_ROLES),
+      fc.constantFrom(null, ...TENANT_ROLES),
       fc.record({
         role: fc.constantFrom('VIEWER' as const, 'MANAGER' as const, 'OWNER' as const, 'none' as const),
         grant: fc.constantFrom('VIEWER' as const, 'EDITOR' as const, 'none' as const),

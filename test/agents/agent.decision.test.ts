@@ -6,7 +6,7 @@ import * as AgentRoles from '../../domain/agents/agent-roles.ts';
 import * as AgentSettings from '../../domain/agents/agent-settings.ts';
 import type { GrantRole } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
-import type { TenantRole } from '../../domain/tenants/tenant.ts';
+import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { ACTOR, at, given, ID, TENANT } from '../fixtures/given.ts';
 
 const [A, B, C] = ['ca', 'cb', 'cc'];

@@ -2,11 +2,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Member from '../../domain/tenants/member.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { TenantRole } from '../../domain/tenants/tenant-role.ts';
 import { ACTOR, at, given, ID } from '../fixtures/given.ts';
 
 const fields = { name: 'Acme', slug: 'acme', plan_id: 'cplan', billing_email: null, generation: 0 };
 const created: Tenant.TenantEvent = { type: 'TenantCreated', data: fields };
-const joined = (user_id: string, role: Tenant.TenantRole): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role } });
+const joined = (user_id: string, role: TenantRole): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role } });
 const story = [created, joined(ACTOR, 'OWNER')] as const;
 
 test('a new tenant is active, and its owner is the only member', () => {
