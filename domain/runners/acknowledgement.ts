@@ -11,9 +11,11 @@ export type SettledDelivery = { delivery_id: string; event_id: string; at: strin
 
 /**
  * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of
- * advisories. If this broker stream is created again, its sequence numbers restart, and `epoch` changes.
+ * advisories. If this broker stream is created again, its sequence numbers restart, and `epoch` changes. `at` is the
+ * latest time of a recorded advisory; absent in old events. It is needed because a broker that is killed while it
+ * deletes messages may restart the sequence numbers of the same stream.
  */
-export type AdvisoryCursor = { epoch: string; sequence: number };
+export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
 /** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
@@ -56,17 +58,33 @@ export const MAX_DELIVERIES_PER_EVENT = 4_000;
 const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
 
 /**
+ * Whether an advisory is not recorded yet. One with a low sequence number is new if it is later than all recorded ones:
+ * then the sequence numbers have restarted.
+ */
+const isUnrecorded =
+  (epoch: string, capture: AdvisoryCursor | null) =>
+  ({ sequence, at }: Advisory): boolean =>
+    capture?.epoch !== epoch || sequence > capture.sequence || (capture.at !== undefined && at > capture.at);
+
+/** The later one of two times in RFC 3339 UTC with milliseconds. */
+const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
+
+/**
  * Records advisories that are not recorded yet: the first MAX_DELIVERIES_PER_EVENT of them. The caller must load the
  * new state and repeat the decision until it returns no events.
  */
 export const recordAdvisories =
   (epoch: string, advisories: readonly Advisory[]) =>
   ({ capture }: Acknowledgements): AcknowledgementEvent[] => {
-    const recorded = capture?.epoch === epoch ? capture.sequence : 0;
-    const unrecorded = advisories.filter(({ sequence }) => sequence > recorded).slice(0, MAX_DELIVERIES_PER_EVENT);
+    const unrecorded = advisories.filter(isUnrecorded(epoch, capture)).slice(0, MAX_DELIVERIES_PER_EVENT);
     const last = unrecorded.at(-1);
     if (!last) return [];
-    const through: AdvisoryCursor = { epoch, sequence: last.sequence };
+    const known = capture?.epoch === epoch ? capture.at : undefined;
+    const through: AdvisoryCursor = {
+      epoch,
+      sequence: last.sequence,
+      at: unrecorded.map(({ at }) => at).reduce(laterTime, known ?? last.at),
+    };
     const acknowledged = unrecorded.filter(({ outcome }) => outcome === 'acknowledged').map(settledOf);
     const events: AcknowledgementEvent[] =
       acknowledged.length > 0 ? [{ type: 'DeliveriesAcknowledged', data: { deliveries: acknowledged, capture: through } }] : [];

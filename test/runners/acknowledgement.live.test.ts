@@ -1,6 +1,6 @@
 // limit: 240 s for this file (test/run.ts)
 
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
@@ -15,6 +15,7 @@ import { ADVISORY_STREAM, type ConsumerLimits, ensureConsumer, manager, STREAM }
 import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
 import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
+import { deadline } from '../fixtures/load-factor.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
@@ -71,14 +72,20 @@ const publishDeliveries = async (nats: NatsConnection, count: number, limits: Co
 /** The ids of AGENT's deliveries among the first `count` ones. */
 const ownDeliveries = (count: number): string[] => Array.from({ length: Math.ceil(count / 3) }, (_, index) => deliveryOf(index * 3));
 
-/** Fetches `count` messages of AGENT and replies to each with `reply`. */
+/**
+ * Fetches `count` messages of AGENT and replies to each with `reply`. @throws Error if they have not arrived after 40 s,
+ * which is longer than the acknowledgement timeout of messages that were fetched before
+ */
 const settle = async (nats: NatsConnection, count: number, reply: 'ack' | 'nak' | 'term'): Promise<void> => {
   const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
-  for (let settled = 0; settled < count; )
+  const isOver = deadline(40_000);
+  for (let settled = 0; settled < count; ) {
+    if (isOver()) throw new Error(`only ${settled} of ${count} messages arrived`);
     for await (const message of await consumer.fetch({ max_messages: count - settled, expires: 2_000 })) {
       message[reply]();
       settled++;
     }
+  }
   await nats.flush();
 };
 
@@ -155,7 +162,9 @@ test(
     let acknowledged = 60;
     // The killed broker may not have stored every acknowledgement. It delivers those messages again. A message that is
     // acknowledged twice counts once, so repeat until 70 different messages are recorded.
+    const isOver = deadline(90_000);
     for (; acknowledged < 70; acknowledged = await acknowledgedCount(log)) {
+      assert.not(isOver(), `only ${acknowledged} acknowledgements are recorded`);
       await settle(nats, 70 - acknowledged, 'ack');
       await waitUntil(async () => (await acknowledgedCount(log)) >= 70, 4_000).catch(() => {});
     }
@@ -168,6 +177,31 @@ test(
     await waitUntil(async () => (await acknowledgedCount(log)) === 100);
     assert.equal([...new Set((await settledIn(log)).acknowledged)].sort(), ownDeliveries(300).sort());
     await relay.close();
+    await recorder.close();
+  }),
+);
+
+test(
+  'acknowledgements are recorded after the broker has lost the sequence numbers of the advisory stream',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const log = await publishDeliveries(nats, 60);
+    const { streams } = await manager(nats);
+    const recorder = startRecorder(log, nats);
+    await settle(nats, 15, 'ack');
+    await waitUntil(async () => (await acknowledgedCount(log)) === 15);
+    const { created } = await streams.info(ADVISORY_STREAM);
+    await broker.kill();
+    // A server that is killed while it deletes messages leaves these files like this.
+    for (const file of globSync(join(broker.dir, `jetstream/**/streams/${ADVISORY_STREAM}/msgs/*`))) rmSync(file);
+    await broker.start();
+    await waitUntil(() => streams.info(ADVISORY_STREAM).then(Boolean, () => false));
+    const restarted = await streams.info(ADVISORY_STREAM);
+    assert.is(restarted.created, created);
+    assert.ok(restarted.state.last_seq < 15);
+    await settle(nats, 5, 'ack');
+    await waitUntil(async () => (await acknowledgedCount(log)) === 20);
+    assert.is((await settledIn(log)).acknowledged.length, 20);
     await recorder.close();
   }),
 );

@@ -56,6 +56,17 @@ test('advisories that are already recorded in the stream are not recorded again'
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
+test('an advisory with a low sequence number is recorded if it is later than the recorded ones: the sequence numbers have restarted', () => {
+  const [first] = Acknowledgement.recordAdvisories('e', [advisory(9)])(Acknowledgement.initial);
+  const { capture } = first!.data;
+  assert.equal(capture, { epoch: 'e', sequence: 9, at: '2026-01-01T00:00:00.000Z' });
+  const later = { ...advisory(1), at: '2026-01-01T00:00:05.000Z' };
+  const [second] = Acknowledgement.recordAdvisories('e', [advisory(8), later])({ capture });
+  assert.equal(deliveriesIn([second!]), ['d1']);
+  assert.equal(second!.data.capture, { epoch: 'e', sequence: 1, at: later.at });
+  assert.equal(Acknowledgement.recordAdvisories('e', [later])({ capture: second!.data.capture }), []);
+});
+
 test("the advisories of each agent are recorded in that agent's stream, and recording them again adds no event", async () => {
   const { log, eventsOf } = memoryStreams();
   const advisories = [addressed('a', advisory(1)), addressed('b', advisory(2)), addressed('a', advisory(3, 'max_deliveries'))];
