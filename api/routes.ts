@@ -21,6 +21,7 @@ import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
+import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
 import { agentSkillOperations } from './skills/agent-skills.ts';
@@ -69,7 +70,12 @@ const areasOf = ({
   'Language models': { ...modelOperations, ...modelHistoryOperations },
   Tools: { ...toolOperations, ...toolHistoryOperations, ...agentToolOperations },
   'API keys': apiKeyOperations,
-  'Webhooks in': { ...integrationOperations, ...agentIntegrationOperations, ...deliveryOperationsOf(storedDelivery) },
+  'Webhooks in': {
+    ...integrationOperations,
+    ...agentIntegrationOperations,
+    ...deliveryOperationsOf(storedDelivery),
+    ...redactionOperations,
+  },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },

@@ -1,10 +1,5 @@
+import type { RedactionHit, RedactionPattern } from '../domain/redaction/redaction-patterns.ts';
 import { invalid } from '../domain/refusal.ts';
-
-/** A pattern and the tag that replaces what it matches. */
-export type RedactionPattern = { readonly pattern: string; readonly tag: string };
-
-/** How many parts of a text a tag has replaced. */
-export type RedactionHits = { readonly tag: string; readonly count: number };
 
 /**
  * Checks and applies patterns that clients have written. They have the syntax of RE2: no look-around and no back
@@ -14,13 +9,13 @@ export type PatternCompiler = {
   /** Returns why a pattern is not usable; null if it is. */
   readonly faultOf: (pattern: string) => string | null;
   /**
-   * Replaces each match of the patterns, in order, by its tag in brackets. `hits` lists the tags that replaced
-   * something. The patterns must be usable.
+   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced something.
+   * The patterns must be usable.
    */
   readonly redact: (
     text: string,
     patterns: readonly RedactionPattern[],
-  ) => { readonly text: string; readonly hits: readonly RedactionHits[] };
+  ) => { readonly text: string; readonly hits: readonly RedactionHit[] };
 };
 
 /** Checks the pattern that the request has at `pointer`. @throws Refusal invalid */

@@ -1,4 +1,5 @@
 import type { PatternCompiler } from '../../commands/pattern-compiler.ts';
+import { replacementOf } from '../../domain/redaction/redaction-patterns.ts';
 import { createLruMap } from '../lru-map.ts';
 import { compileTextPattern, type TextPattern } from './text-pattern.ts';
 
@@ -25,7 +26,7 @@ export const patternCompiler: PatternCompiler = {
   redact: (text, patterns) => {
     let redacted = text;
     const hits = patterns.flatMap(({ pattern, tag }) => {
-      const { text: replaced, count } = textPattern(pattern).replace(redacted, `[${tag}]`);
+      const { text: replaced, count } = textPattern(pattern).replace(redacted, replacementOf(tag));
       redacted = replaced;
       return count > 0 ? [{ tag, count }] : [];
     });

@@ -6,6 +6,7 @@ import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -25,6 +26,7 @@ const followed = [
   Integration,
   Model,
   Plan,
+  RedactionPatterns,
   SignIn,
   Skill,
   SlackConfig,
@@ -38,6 +40,6 @@ const followed = [
  * token of an unknown user would read the log. Callers cannot fill the cache with guesses: the look-up happens only
  * after the token has been verified.
  */
-const cacheAbsent = [AllowedAccount, User];
+const cacheAbsent = [AllowedAccount, RedactionPatterns, User];
 
 export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { cacheAbsent });

@@ -2,10 +2,12 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Publication from '../../domain/runners/publication.ts';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
@@ -61,7 +63,7 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 
 /**
  * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
- * actions, and the streams of rejections, acknowledgements and Slack settings have the id of another resource.
+ * actions, and the streams of rejections, acknowledgements, Slack settings and redaction patterns have the id of another resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -69,6 +71,7 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [Rejection.category]: Integration.category,
   [Acknowledgement.category]: Agent.category,
   [SlackConfig.category]: Agent.category,
+  [RedactionPatterns.category]: Tenant.category,
 };
 
 /**

@@ -80,6 +80,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   PlanCreated: 'created the plan {resource}',
   PlatformStarted: 'started for the first time',
   ProjectionPromoted: 'promoted the rebuilt projection {projection}',
+  RedactionPatternsReplaced: 'replaced the redaction patterns',
   RunnerCredentialIssued: 'issued a broker credential to the runner of the agent {agent}',
   RunnerCredentialRevoked: 'revoked a broker credential of a runner',
   RuntimeDisclosed: 'read the runtime of the agent {resource}',

@@ -35,6 +35,7 @@ const AREAS = [
   'billing',
   'identity',
   'operations',
+  'redaction',
   'runners',
   'skills',
   'slack',

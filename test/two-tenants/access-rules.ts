@@ -54,6 +54,9 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}/grants/{user_id}           agent:ro
 PUT    /tenant/{tenant_id}/agent-grants                                 agent:roles:write in body
 GET    /tenant/{tenant_id}/agent-role-permissions                       tenant:read
 PUT    /tenant/{tenant_id}/agent-role-permissions                       tenant:settings:write
+GET    /tenant/{tenant_id}/redaction-patterns                           tenant:read
+PUT    /tenant/{tenant_id}/redaction-patterns                           tenant:settings:write
+POST   /tenant/{tenant_id}/redaction-patterns/test                      tenant:settings:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/effective-permissions      agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/runner-keys                agent:settings:write
 POST   /tenant/{tenant_id}/agents/{agent_id}/runner-keys                agent:settings:write & agent:skills:write

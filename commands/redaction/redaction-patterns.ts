@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { displayText, text } from '../../domain/fields.ts';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import { invalid } from '../../domain/refusal.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { assertPattern } from '../pattern-compiler.ts';
+
+/** The maximum length of a text on which patterns are tested, in characters. */
+const MAX_TEST_LENGTH = 8_192;
+
+const redactionPatternFields = {
+  pattern: text(1, 1024).meta({
+    description: 'A regular expression in the syntax of RE2: without look-around and back references. What it matches is replaced',
+    examples: ['CUST-\\d{6}'],
+  }),
+  tag: displayText(1, 64).meta({
+    description: 'What the pattern matches; the replacement is `[redacted:<tag>]`',
+    examples: ['customer number'],
+  }),
+};
+
+export const CustomRedactionPattern = z.strictObject(redactionPatternFields).meta({ id: 'CustomRedactionPattern' });
+
+export const CustomRedactionPatterns = z.array(CustomRedactionPattern).max(RedactionPatterns.MAX_PATTERNS);
+
+export const RedactionTest = z
+  .strictObject({
+    text: z
+      .string()
+      .max(MAX_TEST_LENGTH)
+      .meta({ description: 'The text to redact', examples: ['Order of CUST-123456'] }),
+    patterns: CustomRedactionPatterns.optional().meta({ description: 'The patterns to test; absent: those of the tenant' }),
+  })
+  .meta({ id: 'RedactionTest' });
+
+const assertUsable = (ctx: Ctx, pointer: string, patterns: readonly RedactionPatterns.RedactionPattern[]): void => {
+  for (const [index, { pattern, tag }] of patterns.entries()) {
+    assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
+    if (patterns.findIndex((other) => other.pattern === pattern && other.tag === tag) < index)
+      throw invalid(`${pointer}/${index}`, 'is in the list twice', 'duplicate');
+  }
+};
+
+/** Replaces the redaction patterns of the tenant. @throws Refusal invalid */
+export const replaceRedactionPatterns = (
+  ctx: Ctx,
+  { items }: { readonly items: z.output<typeof CustomRedactionPatterns> },
+): Promise<Loaded<RedactionPatterns.RedactionPatterns>> => {
+  assertUsable(ctx, '', items);
+  return ctx.transact(RedactionPatterns, ctx.tenant, RedactionPatterns.replace(items));
+};
+
+/** Redacts a text with the given patterns, or with those of the tenant. Records nothing. @throws Refusal invalid */
+export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
+  const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
+  if (patterns) assertUsable(ctx, '/patterns', patterns);
+  const redacted = ctx.patterns.redact(original, patterns ?? loaded.state.patterns);
+  return { ...loaded, state: { text: redacted.text, hits: RedactionPatterns.sumHits(redacted.hits) } };
+};

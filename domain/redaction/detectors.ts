@@ -1,0 +1,31 @@
+import { findSecrets } from './find-secrets.ts';
+import { findCards } from './payment-card.ts';
+import { findEmails, findPhones } from './personal-data.ts';
+import type { RedactionHit } from './redaction-patterns.ts';
+import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
+
+/**
+ * The built-in detectors. `secrets`: keys, tokens and passwords of a known form. `cards`: numbers of payment cards.
+ * `emails`, `phones`: personal data, which most bodies contain, so nothing looks for them unless a rule asks for it.
+ */
+export const DETECTORS = ['secrets', 'cards', 'emails', 'phones'] as const;
+export type Detector = (typeof DETECTORS)[number];
+
+const FIND: Readonly<Record<Detector, (text: string) => Span[]>> = {
+  secrets: findSecrets,
+  cards: findCards,
+  emails: findEmails,
+  phones: findPhones,
+};
+
+/** Finds what the detectors detect in a text, as spans that are sorted and do not overlap. */
+export const detect = (text: string, detectors: readonly Detector[]): readonly Span[] => {
+  const spans = detectors.length === 1 ? FIND[detectors[0]!](text) : detectors.flatMap((detector) => FIND[detector](text));
+  return withoutOverlaps(spans);
+};
+
+/** The text with everything that the detectors detect replaced; and what that was, by tag. */
+export const redactDetected = (text: string, detectors: readonly Detector[]): { text: string; hits: RedactionHit[] } => {
+  const spans = detect(text, detectors);
+  return spans.length === 0 ? { text, hits: [] } : { text: replaceSpans(text, spans), hits: hitsOf(spans) };
+};

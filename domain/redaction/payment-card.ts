@@ -1,0 +1,54 @@
+import type { Span } from './span.ts';
+
+/** The numbers of a card scheme: what they start with, and how many digits they have. */
+const SCHEMES: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
+  [/^4/, [16, 19]],
+  [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
+  [/^3[47]/, [15]],
+  [/^(?:6011|65|64[4-9])/, [16, 19]],
+  [/^35(?:2[89]|[3-8])/, [16]],
+  [/^(?:30[0-5]|309|36|38|39)/, [14]],
+  [/^62/, [16, 17, 18, 19]],
+  [/^(?:50|5[6-9]|6304|6759|676[1-3])/, [16, 18, 19]],
+  [/^220[0-4]/, [16]],
+];
+
+export const MIN_CARD_DIGITS = 14;
+export const MAX_CARD_DIGITS = 19;
+
+/** Whether the last digit of a number is its check digit by the Luhn algorithm. */
+export const hasLuhnDigit = (digits: string): boolean => {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index++) {
+    const digit = digits.charCodeAt(digits.length - 1 - index) - 0x30;
+    const weighted = index % 2 === 0 ? digit : digit * 2;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
+};
+
+const isCardNumber = (digits: string): boolean =>
+  !/^(\d)\1+$/.test(digits) &&
+  SCHEMES.some(([prefix, lengths]) => lengths.includes(digits.length) && prefix.test(digits)) &&
+  hasLuhnDigit(digits);
+
+/** Digits, in groups of at least two that a space, a no-break space or a hyphen separates. */
+const DIGIT_GROUPS = /\d+(?:[ \u00a0-]\d{2,})*/g;
+const CARD_GROUPS = /^(?:\d{14,19}|\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ \u00a0-])\d{6}\2\d{4,5})$/;
+const WORD_BEFORE = /[\p{L}\p{N}_.]$/u;
+const WORD_AFTER = /^(?:[\p{L}\p{N}_]|\.\d)/u;
+
+/**
+ * Finds the numbers of payment cards: with the prefix, the length and the check digit of a card scheme, and grouped as
+ * on a card if they are grouped.
+ */
+export const findCards = (text: string): Span[] => {
+  const spans: Span[] = [];
+  for (const { 0: group, index } of text.matchAll(DIGIT_GROUPS)) {
+    if (group.length < MIN_CARD_DIGITS || !CARD_GROUPS.test(group)) continue;
+    const end = index + group.length;
+    if (WORD_BEFORE.test(text.slice(Math.max(0, index - 2), index)) || WORD_AFTER.test(text.slice(end, end + 2))) continue;
+    if (isCardNumber(group.replace(/\D/g, ''))) spans.push({ from: index, to: end, tag: 'card' });
+  }
+  return spans;
+};

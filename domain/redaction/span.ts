@@ -1,0 +1,30 @@
+import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.ts';
+
+/** A part of a text, from the index `from` up to, not including, `to`; and the tag of what it contains. */
+export type Span = { readonly from: number; readonly to: number; readonly tag: string };
+
+/** Sorts spans by their start, and drops each one that overlaps one before it. Of two with the same start, the first stays. */
+export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
+  if (spans.length < 2) return spans;
+  let end = 0;
+  return spans
+    .toSorted((one, other) => one.from - other.from)
+    .filter(({ from, to }) => {
+      if (from < end) return false;
+      end = to;
+      return true;
+    });
+};
+
+export const hitsOf = (spans: readonly Span[]): RedactionHit[] => sumHits(spans.map(({ tag }) => ({ tag, count: 1 })));
+
+/** Replaces each span of the text. The spans must be sorted and must not overlap. */
+export const replaceSpans = (text: string, spans: readonly Span[]): string => {
+  let replaced = '';
+  let at = 0;
+  for (const { from, to, tag } of spans) {
+    replaced += text.slice(at, from) + replacementOf(tag);
+    at = to;
+  }
+  return replaced + text.slice(at);
+};

@@ -1,0 +1,99 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Problem = { errors: { pointer: string; code: string; message: string }[] };
+
+const p = await createTestPlatform();
+const path = `${p.tenant}/redaction-patterns`;
+const CUSTOMER = { pattern: 'CUST-\\d{6}', tag: 'customer' };
+const put = (body: unknown): Promise<Answer> => p.send('PUT', path, { body });
+const tryOut = (body: unknown): Promise<Answer> => p.send('POST', `${path}/test`, { body });
+
+test('a tenant has no redaction patterns at first; those that it sets are returned, also as of an earlier time', async () => {
+  assert.equal((await p.send('GET', path)).body, []);
+  const set = await put([CUSTOMER]);
+  assert.equal([set.status, set.body], [200, [CUSTOMER]]);
+  await put([{ pattern: 'b', tag: 'b' }, CUSTOMER]);
+  assert.equal((await p.send('GET', path)).body, [{ pattern: 'b', tag: 'b' }, CUSTOMER]);
+  await p.waitForProjections();
+  assert.equal((await p.send('GET', `${path}?as_of=${set.headers.get('consistency-token')}`)).body, [CUSTOMER]);
+});
+
+test('setting the same redaction patterns again appends no event; an empty list removes all', async () => {
+  await put([CUSTOMER]);
+  const count = p.log.events.length;
+  assert.is((await put([CUSTOMER])).status, 200);
+  assert.is(p.log.events.length, count);
+  assert.equal((await put([])).body, []);
+  assert.is(p.log.events.length, count + 1);
+});
+
+const REFUSED: readonly (readonly [name: string, pattern: string, code: string])[] = [
+  ['empty', '', 'too_small'],
+  ['with 1025 characters', 'a'.repeat(1025), 'too_big'],
+  ['with look-ahead', 'a(?=b)', 'invalid_pattern'],
+  ['with negative look-ahead', 'a(?!b)', 'invalid_pattern'],
+  ['with look-behind', '(?<=a)b', 'invalid_pattern'],
+  ['with a back reference', '(a)\\1', 'invalid_pattern'],
+  ['with a named back reference', '(?P<x>a)\\k<x>', 'invalid_pattern'],
+  ['with nested repetitions of a thousand', '(a{1,1000}){1,1000}', 'invalid_pattern'],
+  ['with a group that is not closed', '(a', 'invalid_pattern'],
+  ['that matches the empty text', 'a*', 'invalid_pattern'],
+];
+
+for (const [name, pattern, code] of REFUSED)
+  test(`a pattern ${name} is refused with 422, and the error points to it`, async () => {
+    for (const [body, pointer] of [
+      [await put([CUSTOMER, { pattern, tag: 't' }]), '/1/pattern'],
+      [await tryOut({ text: '', patterns: [{ pattern, tag: 't' }] }), '/patterns/0/pattern'],
+    ] as const) {
+      const { errors } = body.body as Problem;
+      assert.equal([body.status, errors[0]!.pointer, errors[0]!.code], [422, pointer, code]);
+    }
+  });
+
+test('50 patterns are stored; 51, an unknown field, a tag with 65 characters and a repeated pattern are refused with 422', async () => {
+  const many = Array.from({ length: 51 }, (_, index) => ({ pattern: `p${index}`, tag: 't'.repeat(64) }));
+  assert.is((await put(many.slice(1))).status, 200);
+  assert.is((await put(many)).status, 422);
+  assert.is((await put([{ ...CUSTOMER, flags: 'i' }])).status, 422);
+  assert.is((await put([{ pattern: 'a', tag: 't'.repeat(65) }])).status, 422);
+  assert.equal(((await put([CUSTOMER, CUSTOMER])).body as Problem).errors[0], {
+    pointer: '/1',
+    code: 'duplicate',
+    message: 'is in the list twice',
+  });
+});
+
+test('a test with own patterns replaces their matches, counts them by tag and stores nothing', async () => {
+  const count = p.log.events.length;
+  const patterns = [
+    CUSTOMER,
+    { pattern: '(?i)secret', tag: 'word' },
+    { pattern: 'K-\\d', tag: 'customer' },
+    { pattern: 'z+', tag: 'none' },
+  ];
+  const { status, body } = await tryOut({ text: 'CUST-123456, Secret CUST-654321 K-1', patterns });
+  assert.is(status, 200);
+  assert.equal(body, {
+    text: '[redacted:customer], [redacted:word] [redacted:customer] [redacted:customer]',
+    hits: [
+      { tag: 'customer', count: 3 },
+      { tag: 'word', count: 1 },
+    ],
+  });
+  assert.is(p.log.events.length, count);
+});
+
+test('a test without patterns uses those of the tenant', async () => {
+  await put([CUSTOMER]);
+  assert.equal((await tryOut({ text: 'CUST-123456' })).body, { text: '[redacted:customer]', hits: [{ tag: 'customer', count: 1 }] });
+});
+
+test('a test of a text with 8193 characters is refused with 422', async () => {
+  assert.is((await tryOut({ text: 'a'.repeat(8_192) })).status, 200);
+  assert.is((await tryOut({ text: 'a'.repeat(8_193) })).status, 422);
+});
+
+test.run();
