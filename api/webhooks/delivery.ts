@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type BodyChunks, payloadText, type ReadDelivery } from '../../commands/webhooks/delivery.ts';
+import { type BodyChunks, missingPayload, payloadText, type ReadDelivery, unreadableBody } from '../../commands/webhooks/delivery.ts';
 import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
@@ -44,7 +44,8 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
   const integration = await integrationOf(ctx, found.delivery.integration_id);
   const [delivery, recorded] = await Promise.all([withReplayMark(ctx.reads, integration, found.delivery), readDelivery(ctx.tenant, id)]);
   const payload = recorded ? payloadText(recorded) : 'null';
-  return { doc: `${JSON.stringify(delivery).slice(0, -1)},"payload":${payload}}`, revision: found.revision };
+  const shown = JSON.stringify({ ...delivery, payload_missing: missingPayload(recorded) });
+  return { doc: `${shown.slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 
 const Redelivery = z
@@ -141,6 +142,8 @@ const getDeliveryBody =
     const as = await runtime.authorize(principal, { all: ['agent:chat:read'], runner: true }, { tenant_id, agent_id });
     if (as === 'guest') await runtime.recordSuperAdminRead(requestInfoOf(c, runtime, principal, tenant_id), `GET ${c.req.path}`);
     assertNoQuery(c);
+    const { body } = recorded;
+    if ('unreadable' in body) throw unreadableBody(body.unreadable);
     const headers = {
       'content-type': recorded.facts.content_type,
       'content-disposition': `attachment; filename="${delivery_id}"`,
@@ -150,12 +153,12 @@ const getDeliveryBody =
       etag: `"${recorded.facts.sha256}"`,
     };
     if (matchesIfNoneMatch(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, { etag: headers.etag });
-    if (recorded.body instanceof Uint8Array) return c.body(Uint8Array.from(recorded.body), 200, headers);
+    if (body instanceof Uint8Array) return c.body(Uint8Array.from(body), 200, headers);
     const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
     // Read the first chunk before the response starts: after its first byte, errors cannot be reported.
-    const first = await recorded.body.next();
-    const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), recorded.body));
+    const first = await body.next();
+    const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });
   };
 

@@ -1,4 +1,5 @@
 import { scanJson } from '../../domain/json-scanner.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import { payloadOf } from '../../domain/webhooks/form-payload.ts';
@@ -10,17 +11,49 @@ import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
 /**
+ * Why the bytes of a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the body.
+ * `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
+ */
+export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
+
+export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
+
+/**
  * A recorded delivery with its body. Only the log contains the bytes of the body, no read model does. `agents` are the
  * ids of the agents whose runners get it: its agent, and those of its redeliveries.
  */
-export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: Uint8Array | BodyChunks; readonly agents: readonly string[] };
+export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: StoredBody; readonly agents: readonly string[] };
 
-/** Reads a recorded delivery from the log; null if there is none. @throws Refusal unavailable */
+/**
+ * Reads a recorded delivery from the log, and opens its body; null if there is none. Only the chunks of a large body
+ * throw if they cannot be opened.
+ * @throws Refusal unavailable
+ */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;
+
+const KEY_RETRY_SECONDS = 30;
+
+/** The refusal to return the bytes of a body that cannot be read. */
+export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal => {
+  if (reason === 'erased') return new Refusal('not_found', "The body was erased: its tenant's data key was destroyed");
+  if (reason === 'damaged') return new Refusal('internal', 'The stored body is damaged: the operator must restore it from a backup');
+  const detail = "The body cannot be opened: the tenant's data key is missing or damaged, and the operator must restore it";
+  return new Refusal('unavailable', detail, { retryAfter: KEY_RETRY_SECONDS });
+};
+
+/** Why a response has no payload although the delivery has a body; null if it has one. */
+export type MissingPayload = 'too_large' | 'erased' | 'damaged' | 'key_unavailable' | null;
+
+/** Returns why the payload of a delivery is not shown; null if it is, or if no body was stored. */
+export const missingPayload = (recorded: StoredDelivery | null): MissingPayload => {
+  if (!recorded || recorded.body instanceof Uint8Array) return null;
+  if (!('unreadable' in recorded.body)) return 'too_large';
+  return recorded.body.unreadable === 'key' ? 'key_unavailable' : recorded.body.unreadable;
+};
 
 /**
  * Returns the payload of a delivery as JSON text. JSON stays unchanged; any other text becomes one JSON string. For a
- * large body, the result is the text `null`.
+ * large body, or one that cannot be read, the result is the text `null`.
  */
 export const payloadText = ({ facts, body }: StoredDelivery): string => {
   if (!(body instanceof Uint8Array)) return 'null';

@@ -22,6 +22,7 @@ export type ReceivedBody = Uint8Array | ChunkedBody;
 
 export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
 
+/** The data are sealed in the log (see sealed-data.ts). */
 export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
 
 /**
@@ -30,9 +31,12 @@ export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
  */
 export const partsField = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
 
-/** Returns a copy of one chunk of a body. `part` is the number of the chunk, starting at 0. */
+/** Returns one chunk of a body. `part` is the number of the chunk, starting at 0. */
 export const chunkAt = (body: ReceivedBody, part: number): Uint8Array =>
-  body instanceof Uint8Array ? body.slice(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!.slice();
+  body instanceof Uint8Array ? body.subarray(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!;
+
+/** The id in the name of the stream of a body. */
+export const chunksId = (delivery_id: string, sha256: string): string => `${delivery_id}.${sha256}`;
 
 export const chunkStream = (tenant: string, delivery_id: string, sha256: string): string =>
-  streamName(category, tenant, `${delivery_id}.${sha256}`);
+  streamName(category, tenant, chunksId(delivery_id, sha256));

@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { conflict, notFound } from '../refusal.ts';
+import type { SealedWith } from '../sealed-data.ts';
 import type { GuardrailResult } from './guardrail.ts';
 import type { MatchedSecret } from './signature.ts';
 
@@ -21,6 +22,8 @@ export type DeliveryFacts = GuardrailResult & {
    * has empty data.
    */
   parts?: number;
+  /** How the data of the event are sealed; undefined if they are not, or were opened. */
+  sealed?: SealedWith;
   matched_secret: MatchedSecret | null;
   received_at: string;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
@@ -28,8 +31,8 @@ export type DeliveryFacts = GuardrailResult & {
 };
 
 /**
- * The data of WebhookAccepted and WebhookBlocked are the bytes of the body: as received, or after redaction. They are
- * empty if the body is stored in chunks.
+ * The data of WebhookAccepted and WebhookBlocked are the bytes of the body: as received, or after redaction. In the log
+ * they are sealed (see sealed-data.ts). They are empty if the body is stored in chunks.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }

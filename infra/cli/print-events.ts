@@ -46,8 +46,8 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
 const INDENT = 2;
 
 /**
- * An event as JSON: one line or, with `isPretty`, several. Secrets stay encrypted. Binary data, such as a delivery's
- * body, is base64.
+ * An event as JSON: one line or, with `isPretty`, several. Secrets and the bodies of deliveries stay encrypted. Binary
+ * data are base64.
  */
 export const eventText = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded, isPretty = false): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };

@@ -143,7 +143,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
   await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
-  const storedDelivery = readDelivery(log);
+  const storedDelivery = readDelivery({ log, vault, logger });
   const egress = createGuardedClient({ allow: config.egressAllow });
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),

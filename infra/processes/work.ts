@@ -12,6 +12,7 @@ import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type Relay, startRelay } from '../reactors/relay.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
+import { openEventOpener } from '../vault/event-opener.ts';
 
 type Closable = { readonly close: () => Promise<void> };
 
@@ -65,7 +66,13 @@ export const work = async (config: Config): Promise<Closable> => {
   const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
-    const relay = await startRelay({ log, nats, logger, publicUrl: config.publicUrl });
+    const relay = await startRelay({
+      log,
+      nats,
+      logger,
+      publicUrl: config.publicUrl,
+      openEvent: openEventOpener({ log, masterKeyFile: config.masterKeyFile }),
+    });
     const recorder = startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) });
     ofBroker = { relay, recorder };
     streamReports = reportStreams(ofBroker);

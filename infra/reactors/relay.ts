@@ -9,6 +9,7 @@ import { type Log, LogError, type Subscription } from '../eventstore/event-log.t
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
 import { ensureInbound, readTip } from '../nats/jetstream.ts';
 import { errorReason, isWrongSequence, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
+import { ContentUnreadable, type SealedEvents } from '../vault/sealed-events.ts';
 import { acknowledgedIdsSince, type IdSet } from './acknowledged-ids.ts';
 import { resumePosition } from './resume-position.ts';
 
@@ -39,7 +40,14 @@ export type Relay = {
   publishedThrough: () => Position | null;
 };
 
-export type RelayParts = { log: Log; nats: NatsConnection; logger: Logger; publicUrl: string };
+export type RelayParts = {
+  readonly log: Log;
+  readonly nats: NatsConnection;
+  readonly logger: Logger;
+  readonly publicUrl: string;
+  /** Opens the sealed body of an event. */
+  readonly openEvent: SealedEvents['openEvent'];
+};
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
 /** How often a relay checks that no other process has written to the stream. */
@@ -102,11 +110,20 @@ const acceptedDelivery = async (log: Log, { stream }: Recorded): Promise<Recorde
   return null;
 };
 
+/** Logs that the body of an event cannot be opened, so that the event is skipped. Rethrows any other error. */
+const logUnreadable = (logger: Logger, error: unknown): null => {
+  if (!(error instanceof ContentUnreadable)) throw error;
+  const level = error.reason === 'erased' ? 'info' : 'error';
+  logger[level]({ error: error.message }, 'an event is not sent to its runner, because its body cannot be opened');
+  return null;
+};
+
 /**
- * Returns the function that publishes each event of the subscription. An event that cannot be encoded is logged and
- * skipped, so that later events are still published.
+ * Returns the function that publishes each event of the subscription. An event that cannot be opened or encoded is
+ * logged and skipped, so that later events are still published.
  */
-const publishEvents = ({ log, nats, logger, publicUrl }: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
+const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
+  const { log, nats, logger, publicUrl, openEvent } = relay;
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
   const publish = (event: Recorded): void | Promise<void> => {
     let message: OutgoingMessage;
@@ -117,13 +134,28 @@ const publishEvents = ({ log, nats, logger, publicUrl }: RelayParts, publisher: 
     }
     return publisher.add(message);
   };
+  /** Opens an event without a promise, if possible. Returns null if it cannot be opened. @throws LogError */
+  const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
+    try {
+      const opening = openEvent(event);
+      return opening instanceof Promise ? opening.catch((error: unknown) => logUnreadable(logger, error)) : opening;
+    } catch (error) {
+      return logUnreadable(logger, error);
+    }
+  };
+  const publishOpened = (event: Recorded): void | Promise<void> => {
+    const opening = opened(event);
+    if (opening instanceof Promise) return opening.then((clear) => clear && publish(clear)) as Promise<void>;
+    return opening ? publish(opening) : undefined;
+  };
   const publishAgain = async (requeued: Recorded): Promise<void> => {
     const accepted = await acceptedDelivery(log, requeued);
-    if (accepted) await publish(redeliveredEvent(requeued as Recorded<DeliveryEvent>, accepted));
+    const clear = accepted && (await opened(accepted));
+    if (clear) await publish(redeliveredEvent(requeued as Recorded<DeliveryEvent>, clear));
   };
   return (event: Recorded): void | Promise<void> => {
     if (acknowledged.has(event.event_id)) return;
-    return event.type === REQUEUED ? publishAgain(event) : publish(event);
+    return event.type === REQUEUED ? publishAgain(event) : publishOpened(event);
   };
 };
 

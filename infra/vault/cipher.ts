@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 
 const VERSION = 'v1';
-const ALGORITHM = 'aes-256-gcm';
+export const ALGORITHM = 'aes-256-gcm';
 // Without this option, Node also accepts authentication tags of only four bytes, which are easier to forge.
-const OPTIONS = { authTagLength: 16 } as const;
+export const OPTIONS = { authTagLength: 16 } as const;
 const SEALED_TEXT = /^v1\.([\w-]{1,32})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/;
 
 /** An encryption key with its id (`kid`). Every sealed text contains the id of the key that encrypted it. */

@@ -1,4 +1,5 @@
-import type { Log } from '../eventstore/event-log.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { NamedKey } from './cipher.ts';
 import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
@@ -6,16 +7,55 @@ import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKey } from './wrapped-ke
 /** A tenant's data keys, oldest first. */
 type DataKeys = readonly NamedKey[];
 
+/** A tenant has no data key with the id that a stored text or content names. */
+export class UnknownKey extends Error {
+  constructor(tenant: string, kid: string) {
+    super(`tenant ${tenant} has no key ${kid}`);
+    this.name = 'UnknownKey';
+  }
+}
+
+export type DataKeyCache = {
+  /**
+   * Returns the tenant's newest key. Creates one if the tenant has none.
+   * @throws Refusal unavailable if a key cannot be decrypted @throws LogError
+   */
+  readonly newestDataKey: (tenant: string) => Promise<NamedKey>;
+  /**
+   * Returns the tenant's data key with this id. If the key is not in memory, reads the tenant's keys from the log
+   * again.
+   * @throws UnknownKey @throws Refusal unavailable if a key cannot be decrypted @throws LogError
+   */
+  readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
+};
+
+/** Is told whether the keys of a tenant could be decrypted: `error` is null if so. */
+export type ReportKeys = (tenant: string, error: Error | null) => void;
+
 const MAX_TENANTS = 1_000;
+const RETRY_AFTER_SECONDS = 30;
+
+const isOfLog = (error: unknown): boolean => error instanceof LogError && error.kind !== 'damaged';
 
 /**
  * Creates a cache of the tenants' decrypted data keys. It keeps the keys of the most recently used tenants in memory.
  */
-export const createDataKeyCache = (log: Log, master: NamedKey) => {
+export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKeys = () => {}): DataKeyCache => {
   const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
-  const load = async (tenant: string): Promise<DataKeys> =>
-    (await readWrappedKeys(log, tenant, DATA_KEY_ID)).map((wrapped) => unwrapKey(master, tenant, DATA_KEY_ID, wrapped));
+  const load = async (tenant: string): Promise<DataKeys> => {
+    try {
+      const wrapped = await readWrappedKeys(log, tenant, DATA_KEY_ID);
+      const keys = wrapped.map((each) => unwrapKey(master, tenant, DATA_KEY_ID, each));
+      report(tenant, null);
+      return keys;
+    } catch (error) {
+      if (isOfLog(error)) throw error;
+      report(tenant, error as Error);
+      const detail = "The tenant's data key cannot be decrypted: the operator must restore it, or the master key";
+      throw new Refusal('unavailable', detail, { retryAfter: RETRY_AFTER_SECONDS });
+    }
+  };
 
   const create = async (tenant: string): Promise<DataKeys> => [await createKey(log, master, tenant, DATA_KEY_ID)];
 
@@ -29,19 +69,11 @@ export const createDataKeyCache = (log: Log, master: NamedKey) => {
   const keysOf = (tenant: string): Promise<DataKeys> => keysByTenant.get(tenant) ?? store(tenant, load(tenant));
 
   return {
-    /** Returns the tenant's newest key. Creates one if the tenant has none. @throws LogError */
-    newestDataKey: async (tenant: string): Promise<NamedKey> =>
-      (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
-    /**
-     * Returns the tenant's data key with this id. If the key is not in memory, reads the tenant's keys from the log
-     * again.
-     * @throws Error if the key does not exist
-     * @throws LogError
-     */
-    dataKeyById: async (tenant: string, kid: string): Promise<Uint8Array> => {
+    newestDataKey: async (tenant) => (await keysOf(tenant)).at(-1) ?? (await store(tenant, create(tenant))).at(-1)!,
+    dataKeyById: async (tenant, kid) => {
       const hasId = (named: NamedKey): boolean => named.kid === kid;
       const found = (await keysOf(tenant)).find(hasId) ?? (await store(tenant, load(tenant))).find(hasId);
-      if (!found) throw new Error(`tenant ${tenant} has no key ${kid}`);
+      if (!found) throw new UnknownKey(tenant, kid);
       return found.key;
     },
   };

@@ -5,22 +5,27 @@ import { type Secret, secret } from '../../domain/secret.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, lengthPrefixed, type NamedKey } from './cipher.ts';
-import { createDataKeyCache } from './data-key-cache.ts';
+import { type ContentKeys, createContentKeys } from './content-keys.ts';
+import { createDataKeyCache, type ReportKeys } from './data-key-cache.ts';
 import { loadMasterKey } from './master-key.ts';
+import { createSealedEvents, type SealedEvents } from './sealed-events.ts';
 import { createUniqueIds } from './unique-id.ts';
 import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
 /** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
-export type Vault = {
+export type Vault = SealedEvents & {
+  /** Returns the key with which the contents of a tenant's events are sealed. See `ContentKeys`. */
+  readonly contentKey: ContentKeys;
   /**
    * Encrypts a secret with the tenant's data key. If the tenant has no data key yet, creates one. The result can be
    * decrypted only for the same location.
-   * @throws LogError
+   * @throws LogError @throws Refusal unavailable if the data key cannot be decrypted
    */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
   /**
    * Decrypts a sealed text.
    * @throws Error if the text was changed or sealed for another location @throws LogError gone if the tenant was erased
+   * @throws Refusal unavailable if the data key cannot be decrypted
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
@@ -38,19 +43,30 @@ export type Vault = {
   readonly digest: (text: string) => string;
 };
 
+export type VaultParts = {
+  readonly log: Log;
+  readonly masterKeyFile: string;
+  /** Is told when the data keys of a tenant cannot be decrypted, and when they can again. */
+  readonly reportKeys?: ReportKeys;
+};
+
 /**
  * Opens the vault whose keys are stored in `log`. If the log has no platform keys yet, creates them, and also the
  * master key if its file does not exist.
  * @throws Error with a one-line message for the operator
  */
-export const openVault = async ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): Promise<Vault> => {
+export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts): Promise<Vault> => {
   const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
   const master = await loadMasterKey(masterKeyFile, nameKeys.length + peppers.length === 0);
   const nameKey = await platformKey(log, master, 'name', nameKeys);
   const pepper = await platformKey(log, master, 'pepper', peppers);
-  const { newestDataKey, dataKeyById } = createDataKeyCache(log, master);
+  const dataKeys = createDataKeyCache(log, master, reportKeys);
+  const { newestDataKey, dataKeyById } = dataKeys;
+  const contentKey = createContentKeys(dataKeys);
   const idOf = createUniqueIds(nameKey.key);
   return {
+    contentKey,
+    ...createSealedEvents(contentKey),
     seal: async (location, plain) => encrypt(await newestDataKey(location.tenant), location, Buffer.from(plain.reveal())),
     open: async (location, sealed) => secret(decrypt(await dataKeyById(location.tenant, kidOf(sealed)), location, sealed).toString()),
     blobKey: async (tenant, kid) => {

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import type { BodyChunks } from '../../commands/webhooks/delivery.ts';
 import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import { chunkAt, chunkStream, type DeliveryBodyEvent } from '../../domain/webhooks/delivery-body.ts';
+import { category, chunkAt, chunkStream, chunksId, type DeliveryBodyEvent } from '../../domain/webhooks/delivery-body.ts';
 import { derivedId, throwAsRefusal } from '../aggregates/transact.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
-import { type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { associatedDataOf, type BytesEvent, type SealedEvents, withSealedData } from '../vault/sealed-events.ts';
+import type { Vault } from '../vault/vault.ts';
 import { deliveryStream, toRetryLater } from './record-delivery.ts';
+import type { SealTask } from './verification-worker.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
 /**
@@ -17,12 +20,27 @@ const BODY_TIMEOUT_MS = 6_000;
 
 export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | 'body'>;
 
-const eventOf = (stream: string, { integration, facts, body }: LargeDelivery, index: number): NewEvent => ({
+/** Seals one chunk of a large body. @throws Refusal unavailable, not_found */
+export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
+
+const eventOf = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
   id: derivedId(stream, index),
   type: 'DeliveryBodyPart' satisfies DeliveryBodyEvent['type'],
   data: chunkAt(body, index),
   meta: { tenant: integration.tenant_id, actor: { kind: 'system', id: integration.id }, at: facts.received_at, v: 1 },
 });
+
+/** Creates the function that seals chunks in another thread: in this one, each would block the event loop. */
+export const createChunkSealer =
+  (vault: Pick<Vault, 'contentKey'>, sealBytes: (task: SealTask) => Promise<Uint8Array>): SealChunk =>
+  async (delivery, index) => {
+    const { integration, id, facts } = delivery;
+    const tenant = integration.tenant_id;
+    const event = eventOf(chunkStream(tenant, id, facts.sha256), delivery, index);
+    const { kid, key } = await Promise.resolve(vault.contentKey(tenant)).catch(toRetryLater);
+    const associatedData = associatedDataOf({ tenant, category, id: chunksId(id, facts.sha256) }, event.id);
+    return withSealedData(event, kid, await sealBytes({ key, associatedData, plain: event.data }));
+  };
 
 /** Whether the log already contains a delivery with this id, whatever its body. @throws Refusal unavailable */
 export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integration' | 'id'>): Promise<boolean> =>
@@ -33,15 +51,16 @@ export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integr
  * has written some of them.
  * @throws Refusal unavailable
  */
-export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<void> => {
+export const writeChunks = async (log: Log, sealChunk: SealChunk, delivery: LargeDelivery): Promise<void> => {
   const { integration, id, facts } = delivery;
   const { parts = 0, sha256 } = facts;
   const stream = chunkStream(integration.tenant_id, id, sha256);
   const end = performance.now() + BODY_TIMEOUT_MS;
   for (let index = 0; index < parts; ) {
+    const event = await sealChunk(delivery, index);
     const deadline = Math.max(1, Math.min(CHUNK_TIMEOUT_MS, end - performance.now()));
     try {
-      await log.append(stream, index === 0 ? 'none' : index - 1, [eventOf(stream, delivery, index)], { deadline });
+      await log.append(stream, index === 0 ? 'none' : index - 1, [event], { deadline });
       index++;
     } catch (error) {
       if (!(error instanceof LogError) || error.kind !== 'conflict') return toRetryLater(error);
@@ -52,11 +71,14 @@ export const writeChunks = async (log: Log, delivery: LargeDelivery): Promise<vo
   }
 };
 
+export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents, 'openEvent'> };
+
 /**
  * Yields the chunks of a body. Before it yields the last chunk, it checks the size and the digest of the whole body.
- * @throws Error if a chunk is missing, or size or digest is wrong; Refusal unavailable
+ * @throws Error if a chunk is missing, or size or digest is wrong; ContentUnreadable; Refusal unavailable
  */
-export async function* readChunks(log: Log, tenant: string, id: string, { parts = 0, sha256, size_bytes }: DeliveryFacts): BodyChunks {
+export async function* readChunks({ log, vault }: ChunkSource, tenant: string, id: string, facts: DeliveryFacts): BodyChunks {
+  const { parts = 0, sha256, size_bytes } = facts;
   const stream = chunkStream(tenant, id, sha256);
   const digest = createHash('sha256');
   let size = 0;
@@ -64,7 +86,7 @@ export async function* readChunks(log: Log, tenant: string, id: string, { parts 
     // Read each chunk separately. A read of the whole stream would buffer chunks faster than the caller consumes them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
     if (!event) throw new Error(`chunk ${index} of ${parts} is missing in ${stream}`);
-    const bytes = event.data as Uint8Array;
+    const bytes = (await vault.openEvent(event)).data as Uint8Array;
     digest.update(bytes);
     size += bytes.length;
     if (index === parts - 1 && (size !== size_bytes || digest.digest('hex') !== sha256))

@@ -1,25 +1,54 @@
-import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
+import type { Logger } from 'pino';
+import type { BodyChunks, ReadDelivery, StoredBody } from '../../commands/webhooks/delivery.ts';
+import { unreadableBody } from '../../commands/webhooks/delivery.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
 import { category, type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import { throwAsRefusal } from '../aggregates/transact.ts';
-import type { Log } from '../eventstore/event-log.ts';
-import { readChunks } from './body-chunks.ts';
+import { ContentUnreadable } from '../vault/sealed-events.ts';
+import { type ChunkSource, readChunks } from './body-chunks.ts';
+
+export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
+
+/** Logs why a body cannot be opened, unless its tenant was erased, and returns the reason. Rethrows any other error. */
+const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
+  if (!(error instanceof ContentUnreadable)) throw error;
+  if (error.reason !== 'erased') logger.error({ error: error.message }, 'the body of a delivery cannot be opened');
+  return error.reason;
+};
+
+async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyChunks {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw unreadableBody(reasonOf(source, error));
+  }
+}
 
 /**
  * Reads a delivery from the log. The first event of its stream is the delivery. If the body is stored in chunks, each
  * chunk is read only when the caller asks for it.
  */
-export const readDelivery =
-  (log: Log): ReadDelivery =>
-  async (tenant, id) => {
+export const readDelivery = (source: DeliverySource): ReadDelivery => {
+  const { log, vault } = source;
+
+  const openBody = async (accepted: Recorded): Promise<StoredBody> => {
+    try {
+      return (await vault.openEvent(accepted)).data as Uint8Array;
+    } catch (error) {
+      return { unreadable: reasonOf(source, error) };
+    }
+  };
+
+  return async (tenant, id) => {
     try {
       const [first, ...later] = await Array.fromAsync(log.read(streamName(category, tenant, id)));
       if (!first) return null;
       const facts = factsOf(first);
-      const body = facts.parts === undefined ? (first.data as Uint8Array) : readChunks(log, tenant, id, facts);
+      const body = facts.parts === undefined ? await openBody(first) : withRefusals(source, readChunks(source, tenant, id, facts));
       const requeued = (later as Recorded<DeliveryEvent>[]).filter((event) => event.type === 'DeliveryRequeued');
       return { facts, body, agents: [facts.agent_id, ...requeued.map(({ data }) => data.agent_id)] };
     } catch (error) {
       return throwAsRefusal(error);
     }
   };
+};

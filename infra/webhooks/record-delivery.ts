@@ -5,6 +5,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { category } from '../../domain/webhooks/delivery.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
 /**
  * An append fails if the event store has answered no append for this long. The event store client's own deadline is 10
@@ -22,6 +23,8 @@ const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
 const NO_BYTES = new Uint8Array(0);
 
+export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
+
 export type DeliveryRecorder = {
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
   /**
@@ -34,9 +37,9 @@ export type DeliveryRecorder = {
 /**
  * Records each delivery as the first event of a stream whose name contains the delivery's id. The append of a
  * redelivery conflicts, because its stream already exists: that is how redeliveries are recognised. The chunks of a
- * large body must be written before this event.
+ * large body must be written before this event. The body is sealed with the tenant's data key.
  */
-export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
+export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
   let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -47,8 +50,9 @@ export const createDeliveryRecorder = (log: Log): DeliveryRecorder => {
   };
 
   const append = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
-    const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;
-    const event = { id: randomUUID(), type: delivery.type, data, meta: metadata(delivery) };
+    const { integration, id } = delivery;
+    const sealing = vault.sealEvent({ tenant: integration.tenant_id, category, id }, eventOf(delivery));
+    const event = sealing instanceof Promise ? await sealing.catch(toRetryLater) : sealing;
     const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS });
     const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);
     lastAnswerAt = performance.now();
@@ -129,6 +133,11 @@ const isConflict = (error: unknown): boolean => error instanceof LogError && err
 const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   if (isConflict(error)) return { token: null };
   return toRetryLater(error);
+};
+
+const eventOf = (delivery: NewDelivery): BytesEvent => {
+  const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;
+  return { id: randomUUID(), type: delivery.type, data, meta: metadata(delivery) };
 };
 
 const metadata = ({ integration, facts, ip, user_agent }: NewDelivery): Metadata => ({

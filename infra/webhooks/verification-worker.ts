@@ -1,8 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { type BodyQuestion, type InspectedBody, inspectBody } from '../../domain/webhooks/body-inspection.ts';
 import { type ChunkedBody, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
-
 import { matchSecret, type SignatureClaim } from '../../domain/webhooks/signature.ts';
+import { sealBytes } from '../vault/sealed-bytes.ts';
 
 let contiguous: Uint8Array | undefined;
 
@@ -17,21 +18,34 @@ const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
   return contiguous.subarray(0, length);
 };
 
+export type SealTask = { readonly key: KeyObject; readonly associatedData: Uint8Array; readonly plain: Uint8Array };
+
 /** The functions that this thread runs. Their running time grows with the size of the body. */
 const tasks = {
   matchSecret,
   inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>
     inspectBody(question, joinChunks(body)),
+  /** Returns a copy, whose memory can be transferred to the other thread. */
+  sealBytes: ({ key, associatedData, plain }: SealTask): Uint8Array<ArrayBuffer> => new Uint8Array(sealBytes(key, associatedData, plain)),
 };
 
 export type Tasks = typeof tasks;
 export type TaskRequest = { readonly id: number; readonly name: keyof Tasks; readonly input: Parameters<Tasks[keyof Tasks]>[0] };
 export type TaskResult = { readonly id: number; readonly result: ReturnType<Tasks[keyof Tasks]> };
 
-const run = ({ id, name, input }: TaskRequest): TaskResult => ({
-  id,
-  result:
-    name === 'matchSecret' ? tasks.matchSecret(input as SignatureClaim) : tasks.inspectBody(input as Parameters<Tasks['inspectBody']>[0]),
-});
+const run = ({ name, input }: TaskRequest): TaskResult['result'] => {
+  switch (name) {
+    case 'matchSecret':
+      return tasks.matchSecret(input as SignatureClaim);
+    case 'inspectBody':
+      return tasks.inspectBody(input as Parameters<Tasks['inspectBody']>[0]);
+    case 'sealBytes':
+      return tasks.sealBytes(input as SealTask);
+  }
+};
 
-parentPort!.on('message', (request: TaskRequest) => parentPort!.postMessage(run(request)));
+parentPort!.on('message', (request: TaskRequest) => {
+  const result = run(request);
+  const answer: TaskResult = { id: request.id, result };
+  parentPort!.postMessage(answer, result instanceof Uint8Array ? [result.buffer as ArrayBuffer] : []);
+});

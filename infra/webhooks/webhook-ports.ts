@@ -16,9 +16,9 @@ import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
 import type { Vault } from '../vault/vault.ts';
-import { isRecorded, writeChunks } from './body-chunks.ts';
+import { createChunkSealer, isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
 import { createBodyMemory } from './body-memory.ts';
-import { createDeliveryRecorder, type DeliveryRecorder, withTimeout } from './record-delivery.ts';
+import { createDeliveryRecorder, type DeliveryRecorder, type RecorderDeps, withTimeout } from './record-delivery.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -26,7 +26,7 @@ import { openVerificationClient } from './verification-client.ts';
 
 export type WebhookDeps = {
   readonly log: Log;
-  readonly vault: Pick<Vault, 'open' | 'uniqueId'>;
+  readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent'>;
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
   /** The rate limiter. If it is missing, no quota is enforced. */
@@ -35,6 +35,7 @@ export type WebhookDeps = {
 };
 
 type Deps = WebhookDeps & { readonly now: () => string };
+type RunTask = ReturnType<typeof openVerificationClient>['run'];
 type Closable = { readonly close: () => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
@@ -45,17 +46,17 @@ const clock = (): string => new Date().toISOString();
  */
 export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
   const deps = { now, ...rest };
-  const { close: closeVerification, ...verification } = verificationPort(deps);
-  const { close: closeRecording, isFailing, ...recording } = recordingPort(deps);
+  const worker = openVerificationClient(deps.logger);
+  const { close: closeRecording, isFailing, ...recording } = recordingPort(deps, worker.run);
   return {
     eligibility: eligibilityPort(deps),
-    verification,
+    verification: verificationPort(deps, worker.run),
     recording,
     now,
     isFailing,
     close: async () => {
       await closeRecording();
-      await closeVerification();
+      await worker.close();
     },
   };
 };
@@ -78,8 +79,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps): EligibilityPort =
 };
 
 /** Verifies small bodies in this thread, and large ones in a worker thread. */
-const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable => {
-  const { run, close } = openVerificationClient(logger);
+const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   const signingKeys = createSigningKeys(vault);
   return {
     signingKeys: (integration, at) => withTimeout(signingKeys(integration, at)),
@@ -91,12 +91,14 @@ const verificationPort = ({ vault, logger }: Deps): VerificationPort & Closable 
     },
     inspectBody: (question, body) => (body instanceof Uint8Array ? inspectBody(question, body) : run('inspectBody', { question, body })),
     bodyMemory: createBodyMemory(),
-    close,
   };
 };
 
-const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
-  const { record, isFailing } = recordingWithChunks(log);
+type Recording = RecordingPort & Pick<DeliveryRecorder, 'isFailing'> & Closable;
+
+const recordingPort = ({ log, vault, logger, now }: Deps, run: RunTask): Recording => {
+  const sealChunk = createChunkSealer(vault, (task) => run('sealBytes', task));
+  const { record, isFailing } = recordingWithChunks({ log, vault }, sealChunk);
   const redeliveries = createRedeliveryComparison({ log, logger, now });
   const rejections = rejectionWriter({ log, logger, now });
   const isReplay = createReplayGuard({ log, vault });
@@ -125,11 +127,11 @@ const recordingPort = ({ log, vault, logger, now }: Deps): RecordingPort & Pick<
  * Records deliveries. The chunks of a large body are written before the delivery's event. If the delivery was recorded
  * before, no chunks are written: a redelivery with a different body would leave chunks that no event refers to.
  */
-const recordingWithChunks = (log: Log): DeliveryRecorder => {
-  const { record, isFailing } = createDeliveryRecorder(log);
+const recordingWithChunks = (deps: RecorderDeps, sealChunk: SealChunk): DeliveryRecorder => {
+  const { record, isFailing } = createDeliveryRecorder(deps);
   const recordLarge = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
-    if (await isRecorded(log, delivery)) return { token: null };
-    await writeChunks(log, delivery);
+    if (await isRecorded(deps.log, delivery)) return { token: null };
+    await writeChunks(deps.log, sealChunk, delivery);
     return record(delivery);
   };
   return { record: (delivery) => (delivery.facts.parts === undefined ? record(delivery) : recordLarge(delivery)), isFailing };

@@ -112,8 +112,15 @@ const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
     examples: [{ zen: 'Keep it logically awesome.' }],
-    description: `The delivered JSON, or a string if the body is not JSON. Null if no body was stored, or if it has more than ${CHUNK_BYTES} bytes: \`/body\` returns such bodies`,
+    description: `The delivered JSON, or a string if the body is not JSON. Null if no body was stored, or if \`payload_missing\` says why`,
   }),
+  payload_missing: z
+    .enum(['too_large', 'erased', 'damaged', 'key_unavailable'])
+    .nullable()
+    .meta({
+      examples: [null],
+      description: `Why the payload is not shown: \`too_large\`: it has more than ${CHUNK_BYTES} bytes, \`/body\` returns it; \`erased\`: its key was destroyed; \`damaged\`: the stored bytes were changed; \`key_unavailable\`: the tenant's data key cannot be read`,
+    }),
 }).meta({ id: 'DeliveryDetail' });
 
 export const table = {
@@ -168,7 +175,7 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, ...facts } = factsOf(event);
+  const { parts: _, sealed: _sealed, ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { type Recorded, tokenOf } from '../../domain/event.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
-import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import { factsOf } from '../../domain/webhooks/delivery.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { isMissingMessage } from '../../infra/nats/jetstream-errors.ts';
+import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
 import type { DeliveryRow, FinalState, LoggedDelivery } from './checker.ts';
 import type { SentDelivery } from './load.ts';
 import { expectReply, type Platform } from './platform.ts';
@@ -20,7 +21,7 @@ const IDLE_TIMEOUT_MS = 70_000;
 /** How long to wait until the platform, which records acknowledgements every few seconds, has recorded all of them. */
 const ACKNOWLEDGEMENT_TIMEOUT_MS = 20_000;
 
-const loggedOf = (event: Recorded<DeliveryEvent>): LoggedDelivery => {
+const loggedOf = (event: Recorded): LoggedDelivery => {
   const { integration_id, agent_id, provider_delivery_id } = factsOf(event);
   return {
     event_id: event.event_id,
@@ -34,10 +35,10 @@ const loggedOf = (event: Recorded<DeliveryEvent>): LoggedDelivery => {
 };
 
 /**
- * Reads the whole log: the deliveries, the ids of the acknowledged ones, the number of events of each type, and the
+ * Reads the whole log: the deliveries with their opened bodies, the ids of the acknowledged ones, the number of events of each type, and the
  * last position.
  */
-export const readLog = async (log: Log) => {
+export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) => {
   const deliveries: LoggedDelivery[] = [];
   const acknowledged = new Set<string>();
   const types = new Map<string, number>();
@@ -45,7 +46,7 @@ export const readLog = async (log: Log) => {
   for await (const event of log.readAll()) {
     token = tokenOf(event.position);
     types.set(event.type, (types.get(event.type) ?? 0) + 1);
-    if (event.type === 'WebhookAccepted' || event.type === 'WebhookBlocked') deliveries.push(loggedOf(event as Recorded<DeliveryEvent>));
+    if (event.type === 'WebhookAccepted' || event.type === 'WebhookBlocked') deliveries.push(loggedOf(await openEvent(event)));
     if (event.type === 'DeliveriesAcknowledged')
       for (const { delivery_id } of (event.data as { deliveries: { delivery_id: string }[] }).deliveries) acknowledged.add(delivery_id);
   }
@@ -112,9 +113,9 @@ const waitUntilIdle = async (nats: NatsConnection, runners: readonly Runner[], e
 };
 
 /** Reads the log again and again until it contains `expected` acknowledgements, for at most 20 seconds. */
-const readAcknowledgedLog = async (log: Log, expected: number) => {
+const readAcknowledgedLog = async (log: Log, openEvent: SealedEvents['openEvent'], expected: number) => {
   for (const end = Date.now() + ACKNOWLEDGEMENT_TIMEOUT_MS; ; await sleep(1_000)) {
-    const content = await readLog(log);
+    const content = await readLog(log, openEvent);
     if (content.acknowledged.size >= expected || Date.now() > end) return content;
   }
 };
@@ -129,9 +130,10 @@ export const readFinalState = async (
   const log = platform.openLog();
   const nats = await platform.connectNats();
   try {
-    const { deliveries } = await readLog(log);
+    const openEvent = platform.eventOpener(log);
+    const { deliveries } = await readLog(log, openEvent);
     await waitUntilIdle(nats, runners, deliveries.length);
-    const { token, acknowledged } = await readAcknowledgedLog(log, deliveries.length);
+    const { token, acknowledged } = await readAcknowledgedLog(log, openEvent, deliveries.length);
     const finalState: FinalState = {
       sent,
       log: deliveries,

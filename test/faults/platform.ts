@@ -10,6 +10,7 @@ import { connectNats } from '../../infra/nats/connect.ts';
 import { endProcess, type ProcessRef } from '../../infra/supervision/os-process.ts';
 import { readPidFile } from '../../infra/supervision/pid-file.ts';
 import { freePort } from '../../infra/supervision/ports.ts';
+import { openEventOpener } from '../../infra/vault/event-opener.ts';
 import { type Program, root, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 import { deadline, loadFactor } from '../fixtures/load-factor.ts';
 
@@ -169,6 +170,8 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     output: (): string => running?.output() ?? '',
     serviceVariables: () => serviceVariables(data),
     openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),
+    /** Returns the function that opens the sealed events of the platform's log. */
+    eventOpener: (log: Log) => openEventOpener({ log, masterKeyFile: join(data, 'master.key') }),
     connectNats: (): Promise<NatsConnection> => {
       const { NATS_URL, NATS_ACCOUNT_SEED } = serviceVariables(data);
       return connectNats({ natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listAll, readLog } from './final-state.ts';
+import { tokenOf } from '../../domain/event.ts';
+import { listAll } from './final-state.ts';
 import { ADMIN_KEY, expectReply, type Platform } from './platform.ts';
 import type { Dataset } from './tenants.ts';
 
@@ -18,7 +19,8 @@ export const waitForIdleLog = async (platform: Platform): Promise<string> => {
   const log = platform.openLog();
   try {
     for (let [last, unchangedSince] = ['', Date.now()]; ; await sleep(250)) {
-      const { token } = await readLog(log);
+      const [end] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));
+      const token = tokenOf(end!.position);
       if (token !== last) [last, unchangedSince] = [token, Date.now()];
       else if (Date.now() - unchangedSince > IDLE_MS) return token;
     }

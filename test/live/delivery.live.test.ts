@@ -18,7 +18,7 @@ const ONE = { tenants: 1, agents: 1, hooks: 1 };
 
 const logged = async (platform: Platform) => {
   const log = platform.openLog();
-  return readLog(log).finally(() => log.close());
+  return readLog(log, platform.eventOpener(log)).finally(() => log.close());
 };
 
 const messages = async (platform: Platform): Promise<string[]> => {

@@ -17,6 +17,7 @@ import { startRelay } from '../../infra/reactors/relay.ts';
 import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { openUnsealed } from '../fixtures/open-unsealed.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
@@ -40,7 +41,7 @@ const delayAppends = (log: Log): Log => ({
 });
 
 const startTestRelay = async (log: Log, nats: NatsConnection) => {
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1' });
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1', openEvent: openUnsealed });
   afterTest(relay.close);
   return relay;
 };

@@ -6,6 +6,7 @@ import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
 import { createRelayLag, type RelayLag } from '../../infra/reactors/relay-lag.ts';
 import { appendDeliveries, createDeliveryLog } from '../fixtures/generated-log.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { openUnsealed } from '../fixtures/open-unsealed.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
@@ -14,7 +15,7 @@ const now = (): string => new Date().toISOString();
 const longAgo = (): string => new Date(Date.now() - AGE_SECONDS * 1_000).toISOString();
 
 const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> => {
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test', openEvent: openUnsealed });
   afterTest(relay.close);
   return relay;
 };

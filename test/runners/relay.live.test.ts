@@ -11,13 +11,14 @@ import { type Relay, startRelay } from '../../infra/reactors/relay.ts';
 import { agentOf, appendDeliveries, createDeliveryLog, deliveryOf, eventIdOf, requeuedIdOf, TENANT } from '../fixtures/generated-log.ts';
 import { memoryLog } from '../fixtures/memory-log.ts';
 import { type NatsServer, waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { openUnsealed } from '../fixtures/open-unsealed.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const logger = pino({ level: 'silent' });
 const now = () => new Date().toISOString();
 
 const startTestRelay = async (log: Log, nats: NatsConnection): Promise<Relay> => {
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test', openEvent: openUnsealed });
   afterTest(relay.close);
   return relay;
 };

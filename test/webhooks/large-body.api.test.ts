@@ -4,7 +4,8 @@ import { encodeCloudEvent, runnerMessages } from '../../domain/runners/cloud-eve
 import { factsOf } from '../../domain/webhooks/delivery.ts';
 import { chunkAt, chunkStream, partsField } from '../../domain/webhooks/delivery-body.ts';
 import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
-import { writeChunks } from '../../infra/webhooks/body-chunks.ts';
+import { SEAL_BYTES, sealBytes } from '../../infra/vault/sealed-bytes.ts';
+import { createChunkSealer, writeChunks } from '../../infra/webhooks/body-chunks.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform, sign } from '../fixtures/webhook-platform.ts';
@@ -60,9 +61,13 @@ for (const size of [CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 2 * CHUNK_BYT
     const lengths = hook.chunks().map(({ data }) => (data as Uint8Array).length);
     const expected = size > CHUNK_BYTES ? Math.ceil(size / CHUNK_BYTES) : undefined;
     assert.is(parts, expected);
-    assert.is((event!.data as Uint8Array).length, expected ? 0 : size);
+    assert.is((event!.data as Uint8Array).length, expected ? 0 : size + SEAL_BYTES);
     assert.is(lengths.length, expected ?? 0);
-    assert.ok(lengths.every((length) => length > 0 && length <= CHUNK_BYTES));
+    assert.ok(lengths.every((length) => length > SEAL_BYTES && length <= CHUNK_BYTES + SEAL_BYTES));
+    assert.is(
+      lengths.reduce((sum, length) => sum + length - SEAL_BYTES, 0),
+      expected ? size : 0,
+    );
     assert.ok((await hook.bytes(answer.json.id)).equals(body));
   });
 
@@ -132,7 +137,8 @@ const writeChunksOnly = async (hook: Awaited<ReturnType<typeof given>>, body: Ui
   const integration = (await hook.ports.eligibility.integration(hook.hook))!;
   const facts = { sha256: sha256(body), size_bytes: body.length, ...partsField(body.length), received_at: '2026-01-01T00:00:00.000Z' };
   const id = hook.ports.recording.deliveryId(integration, 'd-1');
-  return writeChunks(log, { integration, id, facts: facts as never, body });
+  const sealChunk = createChunkSealer(hook.vault, async ({ key, associatedData, plain }) => sealBytes(key, associatedData, plain));
+  return writeChunks(log, sealChunk, { integration, id, facts: facts as never, body });
 };
 
 test('if a process crashes after it has stored some or all chunks of a delivery, the next request completes the delivery', async () => {
@@ -239,15 +245,19 @@ test("a runner's message refers to a large body by URL; the API shows the body's
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('if a stored body was altered, the response is aborted before its end', async () => {
+test('if a later chunk of a stored body was altered, the response is aborted before its end; if the first one was, it is an error', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
-  const [first] = hook.chunks();
-  (first!.data as Uint8Array)[5]! ^= 1;
-  const response = await hook.app.request(`${hook.tenant}/deliveries/${id}/body`, { headers: { authorization: `Bearer ${hook.key}` } });
-  const read = await response.arrayBuffer().catch((error: Error) => error.message);
-  assert.match(String(read), /does not hold the body/);
+  const [first, second] = hook.chunks();
+  const request = () => hook.app.request(`${hook.tenant}/deliveries/${id}/body`, { headers: { authorization: `Bearer ${hook.key}` } });
+  (second!.data as Uint8Array)[5]! ^= 1;
+  const read = await (await request()).arrayBuffer().catch((error: Error) => error.message);
+  assert.match(String(read), /The stored body is damaged/);
   assert.match(hook.lines.join('\n'), /an answer broke off/);
+  (first!.data as Uint8Array)[5]! ^= 1;
+  const refused = await request();
+  assert.is(refused.status, 500);
+  assert.match(await refused.text(), /The stored body is damaged/);
 });
 
 test('while the log is down, a large body gets 503; when it is sent again afterwards, it is accepted', async () => {

@@ -24,8 +24,8 @@ type Shown = {
 
 const logger = pino({ level: 'silent' });
 
-const startReactors = async ({ log }: Platform, nats: NatsConnection): Promise<void> => {
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test' });
+const startReactors = async ({ log, vault: { openEvent } }: Platform, nats: NatsConnection): Promise<void> => {
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test', openEvent });
   afterTest(relay.close);
   afterTest(startPublicationRecorder({ log, relay, logger, intervalMs: 100 }).close);
   afterTest(startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000 }).close);

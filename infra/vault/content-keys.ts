@@ -1,0 +1,40 @@
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createLruMap } from '../lru-map.ts';
+import { lengthPrefixed, type NamedKey } from './cipher.ts';
+import type { DataKeyCache } from './data-key-cache.ts';
+
+/** A key for the contents of a tenant's events. `kid` is the id of the data key from which it is derived. */
+export type ContentKey = { readonly kid: string; readonly key: KeyObject };
+
+/**
+ * Returns a tenant's content key. It is derived from the tenant's newest data key, or from the one with the id `kid`. A
+ * promise is returned only if the key is not in memory. Without a `kid`, a tenant that has no data key yet gets one.
+ * @throws Refusal unavailable if the data key cannot be decrypted
+ * @throws LogError gone if the tenant was erased, unavailable
+ */
+export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
+
+const MAX_KEYS = 20_000;
+
+/** Derives a key of its own for contents, so that contents and secrets are never encrypted with the same key. */
+const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
+  kid,
+  key: createSecretKey(Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals contents', tenant), 32))),
+});
+
+/** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
+export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeys => {
+  const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
+
+  const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {
+    const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
+    const loaded = derive(tenant, dataKey);
+    cached.set(name, loaded);
+    return loaded;
+  };
+
+  return (tenant, kid) => {
+    const name = kid === undefined ? tenant : `${tenant}.${kid}`;
+    return cached.get(name) ?? load(name, tenant, kid);
+  };
+};

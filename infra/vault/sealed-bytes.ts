@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
+import { ALGORITHM, OPTIONS } from './cipher.ts';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = OPTIONS.authTagLength;
+/** How many bytes longer sealed bytes are than the plain ones. */
+export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES;
+
+/** Filling the nonces of many messages at once is cheaper than filling each one. */
+const nonces = Buffer.alloc(NONCE_BYTES * 256);
+let used = nonces.length;
+
+const nextNonce = (): Uint8Array => {
+  if (used === nonces.length) {
+    randomFillSync(nonces);
+    used = 0;
+  }
+  const nonce = nonces.subarray(used, used + NONCE_BYTES);
+  used += NONCE_BYTES;
+  return nonce;
+};
+
+/**
+ * Encrypts bytes with AES-256-GCM. Returns the nonce, the ciphertext and the tag. The associated data are authenticated:
+ * with any others, the bytes cannot be decrypted.
+ */
+export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uint8Array): Buffer => {
+  const nonce = nextNonce();
+  const cipher = createCipheriv(ALGORITHM, key, nonce, OPTIONS).setAAD(associatedData);
+  const ciphertext = cipher.update(plain);
+  cipher.final();
+  return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]);
+};
+
+/**
+ * Decrypts bytes that `sealBytes` has returned.
+ * @throws Error if they were changed, or sealed with another key or other associated data
+ */
+export const openBytes = (key: KeyObject, associatedData: Uint8Array, sealed: Uint8Array): Buffer => {
+  if (sealed.length < SEAL_BYTES) throw new Error('sealed bytes are incomplete');
+  const tagAt = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), OPTIONS)
+    .setAAD(associatedData)
+    .setAuthTag(sealed.subarray(tagAt));
+  const plain = decipher.update(sealed.subarray(NONCE_BYTES, tagAt));
+  decipher.final();
+  return plain;
+};
