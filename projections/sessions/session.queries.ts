@@ -16,6 +16,22 @@ const sessionList = defineList({ table }, (db, { tenant_id, agent_id, status }: 
 export const sessionPage = (reads: Reads, sessions: AgentSessions, window: PageWindow): Promise<Page> =>
   reads.page(sessionList, sessions, window);
 
+/** The most sessions of one delivery that are found. */
+const MAX_SESSIONS_OF_DELIVERY = 100;
+
+const deliverySessions = defineQuery((db, { tenant_id, delivery_id }: { tenant_id: string; delivery_id: string }) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .select('session.id')
+    .where('session.tenant_id', '=', tenant_id)
+    .where('session.delivery_id', '=', delivery_id)
+    .limit(({ lit }) => lit(MAX_SESSIONS_OF_DELIVERY)),
+);
+
+/** Returns the ids of the sessions that process a delivery, in no order. */
+export const sessionsOfDelivery = async (reads: Reads, tenant_id: string, delivery_id: string): Promise<string[]> =>
+  (await reads.rows(deliverySessions, { tenant_id, delivery_id })).map(({ id }) => id);
+
 export type SessionFilter = {
   readonly agent_id?: string | undefined;
   readonly status?: string | undefined;

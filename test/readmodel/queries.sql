@@ -4516,6 +4516,17 @@ limit
 offset
   $5;
 
+-- sessionsOfDelivery: call
+select
+  "session"."id"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."delivery_id" = $2
+limit
+  100;
+
 -- countSessions: by agent_id
 select
   cast(count(*) as integer) as "count"

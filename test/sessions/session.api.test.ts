@@ -255,4 +255,6 @@ test('the sessions of an agent are listed newest first with names, and filtered 
   assert.is((await p.send('GET', `${other.path}/sessions?status=unknown`)).status, 422);
 });
 
+test('the platform stops without an error', () => p.close());
+
 test.run();
