@@ -37,6 +37,7 @@ import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
+import { createKeyReporter } from '../vault/key-reporter.ts';
 import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -85,7 +86,12 @@ const notify = (logger: Logger, line: string): void => {
 const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });
-  const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
+  const keys = createKeyReporter(logger);
+  const vault = await retryUntilAvailable(
+    () => openVault({ log, masterKeyFile: config.masterKeyFile, reportKeys: keys.report }),
+    logger,
+    'the vault',
+  );
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
@@ -95,6 +101,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
   return {
     corruption,
+    keys,
     log,
     vault,
     cache,
@@ -118,13 +125,14 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
  * these parts do not work.
  */
-const degradedParts = ({ corruption, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
+const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
   return async () => {
     const [workers, areBlobsUp] = await Promise.all([missingWorkers(), blobsWork()]);
     return [
       ...corruption.degradedParts(),
+      ...keys.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
