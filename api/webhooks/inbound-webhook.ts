@@ -76,7 +76,7 @@ const respondToHandshake = ({ status, body }: HandshakeReply): Response =>
 
 const respondToDelivery = ({ id, outcome, token }: DeliveryOutcome): Response =>
   new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
-    status: token === null ? 200 : 202,
+    status: outcome === 'duplicate' ? 200 : 202,
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 

@@ -16,7 +16,8 @@ import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './w
 import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
 
 /**
- * What happened to a received delivery. `token` is the consistency token of the recorded event; null for a duplicate.
+ * What happened to a received delivery. `token` is the consistency token of the recorded event. It is null for a
+ * duplicate, and for a delivery that is stored, but not yet in the log.
  */
 export type DeliveryOutcome = {
   readonly id: string;
@@ -128,8 +129,8 @@ const enforceQuota = async (ports: WebhookPorts, verified: VerifiedRequest, repo
 
 const recordOnce = async ({ recording }: WebhookPorts, delivery: NewDelivery): Promise<DeliveryOutcome> => {
   const { id, type } = delivery;
-  const { token } = await recording.record(delivery);
-  if (token !== null) return { id, outcome: type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
+  const { token, isSpooled } = await recording.record(delivery);
+  if (token !== null || isSpooled) return { id, outcome: type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
   recording.compareRedelivery(delivery);
   return { id, outcome: 'duplicate', token };
 };
@@ -154,17 +155,12 @@ const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, 
     received_at: receivedAt,
     ...withContentChecks(evaluateGuardrails({ integration, isAgentActive, event, json }), verified, inspected),
   };
-  const isReplay = integration.replay_guard === 'block' && (await ports.recording.isReplay(integration, facts));
-  const checked = isReplay ? { ...facts, ...blockedAsReplay(facts) } : facts;
-  return {
-    integration,
-    id,
-    type: checked.reason ? 'WebhookBlocked' : 'WebhookAccepted',
-    body,
-    facts: checked,
-    ip,
-    user_agent: userAgentOf(request),
-  };
+  const type = facts.reason ? 'WebhookBlocked' : 'WebhookAccepted';
+  const delivery: NewDelivery = { integration, id, type, body, facts, ip, user_agent: userAgentOf(request) };
+  if (integration.replay_guard !== 'block') return delivery;
+  const isReplay = await ports.recording.isReplay(integration, facts);
+  if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
+  return isReplay ? blockAsReplay(delivery) : delivery;
 };
 
 /** Adds the verdicts of the built-in checks of the content, unless the delivery is blocked. */
@@ -176,7 +172,14 @@ const withContentChecks = (result: GuardrailResult, { request }: VerifiedRequest
   return found.length > 0 ? { ...result, guardrails: [...result.guardrails, ...found] } : result;
 };
 
-const blockedAsReplay = ({ reason, guardrails }: GuardrailResult): GuardrailResult => ({
-  reason: reason ?? 'replay',
-  guardrails: [...guardrails, { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' }],
-});
+const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
+
+/** Blocks a delivery because its body is a replay. */
+export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
+  const { reason, guardrails } = delivery.facts;
+  return {
+    ...delivery,
+    type: 'WebhookBlocked',
+    facts: { ...delivery.facts, reason: reason ?? 'replay', guardrails: [...guardrails, REPLAY_VERDICT] },
+  };
+};

@@ -11,17 +11,22 @@ export type ReportRateLimit = (headers: { readonly policy: string; readonly stat
 
 /** A delivery with a valid signature and the results of the guardrails, ready to be recorded. */
 export type NewDelivery = {
-  readonly integration: Integration;
+  readonly integration: Pick<Integration, 'id' | 'tenant_id'>;
   readonly id: string;
   readonly type: Extract<DeliveryEvent['type'], 'WebhookAccepted' | 'WebhookBlocked'>;
   readonly body: ReceivedBody;
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
   readonly user_agent: string | null;
+  /** Set if `isReplay` could not be answered. It has to be asked again before the delivery is recorded. */
+  readonly isReplayUnchecked?: true;
 };
 
-/** `token` is the consistency token of the recorded event; null if the delivery was already recorded before. */
-export type RecordedDelivery = { readonly token: string | null };
+/**
+ * `token` is the consistency token of the recorded event; null if the delivery was already recorded before. If
+ * `isSpooled` is set, the delivery is stored durably, and its event will be recorded when the log can be reached.
+ */
+export type RecordedDelivery = { readonly token: string | null; readonly isSpooled?: true };
 
 /** The ids of the integration that receives a body, and of its tenant. */
 export type BodyOwner = { readonly tenant: string; readonly integration: string };
@@ -85,11 +90,12 @@ export type RecordingPort = {
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
    * Whether the integration received the same body before under another delivery id. Records the body if it is new.
-   * @throws Refusal unavailable
+   * @returns null if that cannot be known now, but `record` can store the delivery until it is @throws Refusal unavailable
    */
-  readonly isReplay: (integration: Integration, facts: DeliveryFacts) => Promise<boolean>;
+  readonly isReplay: (integration: NewDelivery['integration'], facts: DeliveryFacts) => Promise<boolean | null>;
   /**
-   * Records the delivery exactly once, even if several processes record it at the same time.
+   * Records the delivery exactly once, even if several processes record it at the same time. If the log cannot be
+   * reached, stores it durably instead, if there is a place for that.
    * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;

@@ -10,12 +10,19 @@ import { follow } from './subscription.ts';
 const RETRY_DELAY_MS = 100;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
+/**
+ * The server refuses an append that it reads after the deadline. A server that was stopped for a while must not refuse
+ * the first ones of the appends that wait for it and record the later ones: the callers that try only once expect them
+ * in order.
+ */
+const SINGLE_ATTEMPT_TIMEOUT_MS = 3_600_000;
 const DEFAULT_DEADLINE_MS = 10_000;
 
 const expectedRevisionOf = (expected: Expected) => (expected === 'none' ? NO_STREAM : BigInt(expected));
 
 /** One append. A retry sends exactly these values again. */
 type Append = {
+  readonly retry: boolean;
   readonly stream: string;
   readonly expected: Expected;
   readonly events: readonly NewEvent[];
@@ -66,14 +73,14 @@ const appendWithRetries = async (connection: Connection, append: Append, deadlin
   const timeLeft = (): number => Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, end - Date.now()));
   for (let retries = 0; ; retries++) {
     try {
-      return await withDeadline(timeLeft(), tryAppend(connection, append, timeLeft()));
+      return await withDeadline(timeLeft(), tryAppend(connection, append, append.retry ? timeLeft() : SINGLE_ATTEMPT_TIMEOUT_MS));
     } catch (caught) {
       const error = connection.toLogError(caught);
       if (error.kind === 'conflict' && retries > 0) {
         const earlier = await withDeadline(timeLeft(), findEarlierAppend(connection, append));
         if (earlier) return earlier;
       }
-      if (error.kind !== 'unavailable' || Date.now() + RETRY_DELAY_MS >= end) throw error;
+      if (error.kind !== 'unavailable' || !append.retry || Date.now() + RETRY_DELAY_MS >= end) throw error;
       await sleep(RETRY_DELAY_MS);
     }
   }
@@ -103,11 +110,11 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
   const lastOf = (events: Parameters<typeof readEvents>[0]) => firstEvent(readEvents(events, toLogError));
 
   return {
-    append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS } = {}) => {
+    append: async (stream, expected, events, { deadline = DEFAULT_DEADLINE_MS, retry = true } = {}) => {
       const startedAt = performance.now();
       let outcome: AppendOutcome = 'failed';
       try {
-        const appended = await appendWithRetries(connection, { stream, expected, events, data: encodeEvents(events) }, deadline);
+        const appended = await appendWithRetries(connection, { stream, expected, events, data: encodeEvents(events), retry }, deadline);
         outcome = 'ok';
         return appended;
       } catch (error) {

@@ -39,11 +39,17 @@ export type Follower = {
 export type Log = {
   /**
    * Appends all events or none. While the store is unavailable, retries with the same event ids and the same expected
-   * revision, for up to `deadline` ms (default 10,000).
+   * revision, for up to `deadline` ms (default 10,000). With `retry: false`, tries only once, and the
+   * store may still write the events after `deadline`.
    * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request,
    * too-large, damaged
    */
-  append: (stream: string, expected: Expected, events: readonly NewEvent[], options?: { deadline?: number }) => Promise<Appended>;
+  append: (
+    stream: string,
+    expected: Expected,
+    events: readonly NewEvent[],
+    options?: { deadline?: number; retry?: boolean },
+  ) => Promise<Appended>;
   /**
    * The stream's events from revision `from` on, oldest first. Yields nothing if the stream does not exist.
    * @throws LogError gone, unavailable, damaged

@@ -2,6 +2,7 @@ import type { Readiness } from '../../api/operations/system-routes.ts';
 import { projections } from '../../projections/registry.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
+import type { SpoolStatus } from '../spool/spool-storage.ts';
 import { platformIdOf } from './platform-id.ts';
 
 /** How long the status of a part is reused, because /readyz may be requested often. */
@@ -20,11 +21,28 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
+/** A delivery that has waited for this long in the spool is reported. */
+const MAX_SPOOLED_MS = 5_000;
+
+/** The parts of the spool that need attention, for /readyz. */
+const degradedSpool = ({ canTake, parked, oldestAt }: SpoolStatus): string[] => [
+  ...(canTake ? [] : ['spool']),
+  ...(parked > 0 || (oldestAt !== null && Date.now() - oldestAt > MAX_SPOOLED_MS) ? ['spooled deliveries'] : []),
+];
+
+export type ReadinessOptions = {
+  readonly log: Log;
+  /** Whether the last append of a delivery failed. */
+  readonly isFailing: () => boolean;
+  readonly spool: () => SpoolStatus;
+  readonly degraded: () => Promise<string[]>;
+};
+
 /**
  * Creates the function that checks whether deliveries can be accepted: the log answers, and the last append of a
- * delivery did not fail.
+ * delivery did not fail; or the spool can take deliveries.
  */
-export const createReadiness = (log: Log, isFailing: () => boolean, degraded: () => Promise<string[]>): (() => Promise<Readiness>) => {
+export const createReadiness = ({ log, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>
     log.ping().then(
       () => true,
@@ -35,8 +53,13 @@ export const createReadiness = (log: Log, isFailing: () => boolean, degraded: ()
   return async () => {
     const [reachable, others] = await Promise.all([isReachable(), degraded()]);
     if (reachable) platform ??= await platformIdOf(log).catch(() => null);
-    const ready = reachable && !isFailing();
-    return { ready, degraded: ready ? others : ['event store', ...others], platform };
+    const isRecording = reachable && !isFailing();
+    const status = spool();
+    return {
+      ready: isRecording || status.canTake,
+      degraded: [...(isRecording ? [] : ['event store']), ...degradedSpool(status), ...others],
+      platform,
+    };
   };
 };
 

@@ -6,11 +6,15 @@ import { countWebhooks } from '../metrics/delivery-metrics.ts';
 import { createProcessMetrics } from '../metrics/process-metrics.ts';
 import { createCounter } from '../metrics/series.ts';
 import { addDependencyMetrics, type DependencyChecks, measureAppends } from '../metrics/service-metrics.ts';
+import { addSpoolMetrics, countDrained } from '../metrics/spool-metrics.ts';
 import type { OnRefused } from '../ratelimit/limiter.ts';
 import { loadMasterKey } from '../vault/master-key.ts';
 import { memoizeFor } from './readiness.ts';
 
 const MASTER_KEY_TTL_MS = 30_000;
+
+type SpoolState = DropFirst<Parameters<typeof addSpoolMetrics>>;
+type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
 /** Whether the file still holds the key with this id. */
 const holdsKey = (file: string, id: string): Promise<boolean> =>
@@ -43,6 +47,8 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     onRateLimited: onRefused,
     onCredentialIssued: (): void => credentials.add(),
     countWebhook: countWebhooks(metrics),
+    onDrained: countDrained(metrics),
+    addSpool: (...state: SpoolState): void => addSpoolMetrics(metrics, ...state),
     /** Ends the log of requests. */
     close: requestLog.close,
     addServices: async (checks: DependencyChecks): Promise<void> => {

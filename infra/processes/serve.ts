@@ -37,7 +37,8 @@ import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
-import { createKeyReporter } from '../vault/key-reporter.ts';
+import { openSpool } from '../spool/open-spool.ts';
+import { spoolDirectory } from '../spool/spool-slots.ts';
 import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -51,6 +52,8 @@ import { createServeMetrics } from './serve-metrics.ts';
 
 /** How long /readyz waits for the database when it asks which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
+/** How long a start waits for a spool on a slow disk. */
+const SPOOL_OPEN_TIMEOUT_MS = 5_000;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
@@ -86,12 +89,7 @@ const notify = (logger: Logger, line: string): void => {
 const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });
-  const keys = createKeyReporter(logger);
-  const vault = await retryUntilAvailable(
-    () => openVault({ log, masterKeyFile: config.masterKeyFile, reportKeys: keys.report }),
-    logger,
-    'the vault',
-  );
+  const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
@@ -99,9 +97,11 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   const broker = connectInBackground(config, logger);
   const blobPlace = await openBlobPlace(config);
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
+  const spool = openSpool({ dir: spoolDirectory(config.annalsData), key: vault.localKey('spool'), logger });
+  // Before deliveries are accepted, it must be known which integrations have deliveries that wait in the spool.
+  await Promise.race([spool.opened, sleep(SPOOL_OPEN_TIMEOUT_MS, undefined, { ref: false })]);
   return {
     corruption,
-    keys,
     log,
     vault,
     cache,
@@ -109,11 +109,13 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     quotas,
     broker,
     projectionAdmin,
+    spool,
     hasBlobs: blobPlace !== null,
     blobsWork: createBlobHealth(blobPlace, logger),
     blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
       await cache.close();
+      await spool.close();
       await Promise.all([reads.close(), quotas.close(), projectionAdmin.close(), broker.close(), log.close()]);
     },
   };
@@ -125,14 +127,13 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
  * these parts do not work.
  */
-const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
+const degradedParts = ({ corruption, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
   return async () => {
     const [workers, areBlobsUp] = await Promise.all([missingWorkers(), blobsWork()]);
     return [
       ...corruption.degradedParts(),
-      ...keys.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,
@@ -147,7 +148,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const logger = createLogger(config, 'serve');
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs, blobsWork, hasBlobs } = connections;
+  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs, blobsWork, hasBlobs, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
   await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
@@ -164,7 +165,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     projectionAdmin,
   });
   const address = clientAddress(config.trustedProxies);
-  const ports = countDeliveries(webhookPorts({ log, vault, cache, logger, limits }), metrics.countWebhook);
+  const { onDrained } = metrics;
+  const ports = countDeliveries(webhookPorts({ log, vault, cache, logger, limits, spool: { spool, onDrained } }), metrics.countWebhook);
+  metrics.addSpool(spool.status, ports.isBreakerOpen);
   let document: unknown;
 
   const plainRoutes = (app: Hono, runtime: Runtime): void => {
@@ -173,7 +176,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountAuditExport(app, runtime);
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot: createUploadSlots() });
     mountSystemRoutes(app, {
-      readiness: createReadiness(log, ports.isFailing, degradedParts(connections)),
+      readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
       metrics: metrics.text,
       mayReadMetrics: serveMetricsAccess(config),
       openapi: () => {

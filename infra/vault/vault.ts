@@ -39,6 +39,10 @@ export type Vault = SealedEvents & {
    * cannot be predicted without the platform's secret name key.
    */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
+  /**
+   * Derives a key from the master key for data on this machine. It is available while the log is not.
+   */
+  readonly localKey: (purpose: string) => NamedKey;
   /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
   readonly digest: (text: string) => string;
 };
@@ -73,6 +77,10 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
       const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
       return { kid: dataKey.kid, key: new Uint8Array(hkdfSync('sha256', dataKey.key, '', lengthPrefixed('annals blobs', tenant), 32)) };
     },
+    localKey: (purpose) => ({
+      kid: master.kid,
+      key: new Uint8Array(hkdfSync('sha256', master.key, '', lengthPrefixed('annals local', purpose), 32)),
+    }),
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };

@@ -8,10 +8,11 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { associatedDataOf, type BytesEvent, type SealedEvents, withSealedData } from '../vault/sealed-events.ts';
 import type { Vault } from '../vault/vault.ts';
-import { deliveryStream, toRetryLater } from './record-delivery.ts';
+import { type Attempt, deliveryStream, toRetryLater } from './record-delivery.ts';
 import type { SealTask } from './verification-worker.ts';
 
 const CHUNK_TIMEOUT_MS = 3_000;
+const LOOKUP_TIMEOUT_MS = 500;
 /**
  * The time limit for writing all chunks of a body. It leaves time to write the delivery's event after them: providers
  * wait ten seconds for the response.
@@ -42,9 +43,16 @@ export const createChunkSealer =
     return withSealedData(event, kid, await sealBytes({ key, associatedData, plain: event.data }));
   };
 
-/** Whether the log already contains a delivery with this id, whatever its body. @throws Refusal unavailable */
-export const isRecorded = async (log: Log, delivery: Pick<LargeDelivery, 'integration' | 'id'>): Promise<boolean> =>
-  (await withDeadline(CHUNK_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
+/**
+ * Whether the log already contains a delivery with this id, whatever its body. With `retry: false`, waits only half a
+ * second for the answer. @throws Refusal unavailable
+ */
+export const isRecorded = async (
+  log: Log,
+  delivery: Pick<LargeDelivery, 'integration' | 'id'>,
+  { retry }: Pick<Attempt, 'retry'>,
+): Promise<boolean> =>
+  (await withDeadline(retry ? CHUNK_TIMEOUT_MS : LOOKUP_TIMEOUT_MS, log.last(deliveryStream(delivery))).catch(toRetryLater)) !== null;
 
 /**
  * Writes each chunk of a body exactly once, even if another process is writing the same chunks, or an earlier attempt

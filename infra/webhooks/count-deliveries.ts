@@ -25,7 +25,7 @@ export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWe
     const { provider, reason } = delivery.facts;
     try {
       const recorded = await recording.record(delivery);
-      if (recorded.token === null) count('duplicate', '', provider);
+      if (recorded.token === null && !recorded.isSpooled) count('duplicate', '', provider);
       else count(outcomeOf(delivery.type), reason ?? '', provider);
       return recorded;
     } catch (error) {

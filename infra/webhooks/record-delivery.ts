@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { NewDelivery, RecordedDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import { type Metadata, streamName, tokenOf } from '../../domain/event.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -25,8 +24,20 @@ const NO_BYTES = new Uint8Array(0);
 
 export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
 
+/** How a delivery is recorded. `eventId` is the id of its event, by which the log recognises a repeated attempt. */
+export type Attempt = {
+  readonly eventId: string;
+  /** Whether to try again, until the time limit, if the log cannot be reached. */
+  readonly retry: boolean;
+};
+
 export type DeliveryRecorder = {
-  readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
+  /** @throws Refusal unavailable; the delivery may be in the log nevertheless */
+  readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
+  /** Whether so many appends wait that the next one is refused. */
+  readonly isFull: () => boolean;
+  /** Refuses all deliveries that wait for the event store, in the order of their arrival. */
+  readonly giveUpWaiting: () => void;
   /**
    * Whether the last append failed, less than FAILURE_TTL_MS ago. /readyz needs this to detect a full disk, on which
    * reads still work.
@@ -41,19 +52,23 @@ export type DeliveryRecorder = {
  */
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
+  /** For each delivery whose sender waits, the function that refuses it. They are in the order of arrival. */
+  const senders = new Set<() => void>();
   let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
+
+  const isFull = (): boolean => waiting >= MAX_WAITING;
 
   const onAppendError = (error: unknown): RecordedDelivery => {
     if (!isConflict(error)) failedAt = performance.now();
     return redeliveryOrThrow(error);
   };
 
-  const append = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
+  const append = async (delivery: NewDelivery, { eventId, retry }: Attempt): Promise<RecordedDelivery> => {
     const { integration, id } = delivery;
-    const sealing = vault.sealEvent({ tenant: integration.tenant_id, category, id }, eventOf(delivery));
+    const sealing = vault.sealEvent({ tenant: integration.tenant_id, category, id }, eventOf(delivery, eventId));
     const event = sealing instanceof Promise ? await sealing.catch(toRetryLater) : sealing;
-    const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS });
+    const appended = log.append(deliveryStream(delivery), 'none', [event], { deadline: APPEND_TIMEOUT_MS, retry });
     const recorded = await appended.then(({ position }) => ({ token: tokenOf(position) }), onAppendError);
     lastAnswerAt = performance.now();
     failedAt = Number.NEGATIVE_INFINITY;
@@ -68,11 +83,14 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
   // Uses its own timer, because the deadline of the event store client does not include the time for connecting.
-  const record = (delivery: NewDelivery): Promise<RecordedDelivery> => {
-    if (waiting >= MAX_WAITING) throw retryLater();
+  const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
+    if (isFull()) throw retryLater();
     const startedAt = performance.now();
-    waiting++;
     return new Promise<RecordedDelivery>((resolve, reject) => {
+      const giveUp = (): void => {
+        senders.delete(giveUp);
+        reject(retryLater());
+      };
       const failOrWait = (): void => {
         const left = timeoutAt(startedAt) - performance.now();
         if (left > 0) {
@@ -80,22 +98,29 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
           return;
         }
         failedAt = performance.now();
-        reject(retryLater());
+        giveUp();
       };
       // If this process was busy, the answer may have arrived but not been read yet. So let the event loop run once
       // more before the append fails.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
-      append(delivery)
+      waiting++;
+      senders.add(giveUp);
+      append(delivery, attempt)
         .then(resolve, reject)
         .finally(() => {
           waiting--;
+          senders.delete(giveUp);
           clearTimeout(timer);
         });
     });
   };
 
-  return { record, isFailing: () => performance.now() - failedAt < FAILURE_TTL_MS };
+  const giveUpWaiting = (): void => {
+    for (const giveUp of senders) giveUp();
+  };
+
+  return { record, isFull, giveUpWaiting, isFailing: () => performance.now() - failedAt < FAILURE_TTL_MS };
 };
 
 export const deliveryStream = ({ integration, id }: Pick<NewDelivery, 'integration' | 'id'>): string =>
@@ -135,9 +160,9 @@ const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   return toRetryLater(error);
 };
 
-const eventOf = (delivery: NewDelivery): BytesEvent => {
+const eventOf = (delivery: NewDelivery, eventId: string): BytesEvent => {
   const data = delivery.facts.parts === undefined && delivery.body instanceof Uint8Array ? delivery.body : NO_BYTES;
-  return { id: randomUUID(), type: delivery.type, data, meta: metadata(delivery) };
+  return { id: eventId, type: delivery.type, data, meta: metadata(delivery) };
 };
 
 const metadata = ({ integration, facts, ip, user_agent }: NewDelivery): Metadata => ({

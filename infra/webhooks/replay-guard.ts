@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
 import { type Recorded, streamName } from '../../domain/event.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import type { Integration } from '../../domain/webhooks/integration.ts';
 import { type BodyEvent, category, checkBodyReplay, evolve, initial } from '../../domain/webhooks/replay-guard.ts';
 import { type Expected, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import { toRetryLater } from './record-delivery.ts';
 
 const APPEND_TIMEOUT_MS = 500;
+
+type Owner = NewDelivery['integration'];
 
 /**
  * Creates the function that records a body in a stream of its own, and returns whether the body is a replay: the same
@@ -16,7 +18,7 @@ const APPEND_TIMEOUT_MS = 500;
  */
 export const createReplayGuard =
   ({ log, vault }: { log: Log; vault: Pick<Vault, 'uniqueId'> }) =>
-  async (integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
+  async (integration: Owner, facts: DeliveryFacts): Promise<boolean> => {
     const tenant = integration.tenant_id;
     const stream = streamName(category, tenant, vault.uniqueId('body', tenant, `${integration.id}\0${facts.sha256}`));
     try {
@@ -31,7 +33,7 @@ export const createReplayGuard =
  * Whether a body that was recorded before is a replay. If it was last recorded long ago, it is not a replay and is
  * recorded again. If another process records it first, the event of that process is checked.
  */
-const isKnownReplay = async (log: Log, stream: string, integration: Integration, facts: DeliveryFacts): Promise<boolean> => {
+const isKnownReplay = async (log: Log, stream: string, integration: Owner, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {
     const last = (await log.last(stream)) as Recorded<BodyEvent> | null;
     const result = checkBodyReplay(last ? evolve(initial, last) : initial, facts.provider_delivery_id, facts.received_at);
@@ -51,7 +53,7 @@ const recordBody = async (log: Log, stream: string, expected: Expected, event: N
   }
 };
 
-const eventOf = ({ id, tenant_id: tenant }: Integration, { provider_delivery_id, received_at: at }: DeliveryFacts): NewEvent => ({
+const eventOf = ({ id, tenant_id: tenant }: Owner, { provider_delivery_id, received_at: at }: DeliveryFacts): NewEvent => ({
   id: randomUUID(),
   type: 'WebhookBodySeen',
   data: { provider_delivery_id },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AggregateReader } from '../../commands/context.ts';
 import { createDeliveryEligibility } from '../../commands/webhooks/delivery-eligibility.ts';
@@ -15,13 +16,16 @@ import { rejectedVerification, signatureClaim, verificationOf, verifySignature }
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
+import type { DrainOptions } from '../spool/drain-spool.ts';
+import type { Spool } from '../spool/open-spool.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createChunkSealer, isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
 import { createBodyMemory } from './body-memory.ts';
-import { createDeliveryRecorder, type DeliveryRecorder, type RecorderDeps, withTimeout } from './record-delivery.ts';
+import { type Attempt, createDeliveryRecorder, type DeliveryRecorder, type RecorderDeps, withTimeout } from './record-delivery.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
 import { createSigningKeys } from './signing-keys.ts';
+import { createSpooledRecording, type SpooledRecording } from './spooled-recording.ts';
 import { openVerificationClient } from './verification-client.ts';
 
 export type WebhookDeps = {
@@ -32,10 +36,14 @@ export type WebhookDeps = {
   /** The rate limiter. If it is missing, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
   readonly now?: () => string;
+  /** Stores deliveries while the log cannot be reached. If it is missing, they are refused then. */
+  readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
 };
 
 type Deps = WebhookDeps & { readonly now: () => string };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
+/** `isBreakerOpen`: whether deliveries are stored in the spool without an attempt to record them. */
+type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & { readonly isBreakerOpen: () => boolean };
 type Closable = { readonly close: () => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
@@ -44,16 +52,17 @@ const clock = (): string => new Date().toISOString();
  * Connects the handling of webhook calls to the log, the vault and the other services. `close` finishes pending work
  * and records pending rejections.
  */
-export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & Pick<DeliveryRecorder, 'isFailing'> & Closable => {
+export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Closable => {
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
-  const { close: closeRecording, isFailing, ...recording } = recordingPort(deps, worker.run);
+  const { close: closeRecording, isFailing, isBreakerOpen, ...recording } = recordingPort(deps, worker.run);
   return {
     eligibility: eligibilityPort(deps),
     verification: verificationPort(deps, worker.run),
     recording,
     now,
     isFailing,
+    isBreakerOpen,
     close: async () => {
       await closeRecording();
       await worker.close();
@@ -94,29 +103,44 @@ const verificationPort = ({ vault }: Deps, run: RunTask): VerificationPort => {
   };
 };
 
-type Recording = RecordingPort & Pick<DeliveryRecorder, 'isFailing'> & Closable;
+/** Records deliveries without a spool: they are refused while the log cannot be reached. */
+const directRecording = (recorder: DeliveryRecorder, isReplay: ReturnType<typeof createReplayGuard>): SpooledRecording => ({
+  record: (delivery) => recorder.record(delivery, { eventId: randomUUID(), retry: true }),
+  isReplay,
+  isBreakerOpen: () => false,
+  close: async () => {},
+});
 
-const recordingPort = ({ log, vault, logger, now }: Deps, run: RunTask): Recording => {
+type Recording = RecordingPort & RecordingState & Closable;
+
+const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): Recording => {
   const sealChunk = createChunkSealer(vault, (task) => run('sealBytes', task));
-  const { record, isFailing } = recordingWithChunks({ log, vault }, sealChunk);
+  const recorder = recordingWithChunks({ log, vault }, sealChunk);
   const redeliveries = createRedeliveryComparison({ log, logger, now });
   const rejections = rejectionWriter({ log, logger, now });
-  const isReplay = createReplayGuard({ log, vault });
+  const replayGuard = createReplayGuard({ log, vault });
+  const isReplay = async (...args: Parameters<typeof replayGuard>) => withTimeout(replayGuard(...args));
+  const compareRedelivery = redeliveries.compareLater;
+  const { record, ...recording } = spool
+    ? createSpooledRecording({ ...spool, recorder, isReplay, compareRedelivery, logger })
+    : directRecording(recorder, isReplay);
   return {
     deliveryId: ({ id, tenant_id }, delivery) => vault.uniqueId('delivery', tenant_id, `${id}\0${delivery}`),
     isKnown: (integration, id) => redeliveries.isKnown({ integration, id }),
-    isReplay: async (integration, facts) => withTimeout(isReplay(integration, facts)),
+    isReplay: recording.isReplay,
     record: async (delivery) => {
       if (redeliveries.isKnown(delivery)) return { token: null };
       const recorded = await record(delivery);
-      if (recorded.token !== null) redeliveries.remember(delivery);
+      if (recorded.token !== null || recorded.isSpooled) redeliveries.remember(delivery);
       return recorded;
     },
-    compareRedelivery: redeliveries.compareLater,
+    compareRedelivery,
     answerHandshake: () => {},
     recordRejection: rejections.record,
-    isFailing,
+    isFailing: recorder.isFailing,
+    isBreakerOpen: recording.isBreakerOpen,
     close: async () => {
+      await recording.close();
       await redeliveries.close();
       await rejections.close();
     },
@@ -128,11 +152,14 @@ const recordingPort = ({ log, vault, logger, now }: Deps, run: RunTask): Recordi
  * before, no chunks are written: a redelivery with a different body would leave chunks that no event refers to.
  */
 const recordingWithChunks = (deps: RecorderDeps, sealChunk: SealChunk): DeliveryRecorder => {
-  const { record, isFailing } = createDeliveryRecorder(deps);
-  const recordLarge = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
-    if (await isRecorded(deps.log, delivery)) return { token: null };
+  const { record, ...recorder } = createDeliveryRecorder(deps);
+  const recordLarge = async (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
+    if (await isRecorded(deps.log, delivery, attempt)) return { token: null };
     await writeChunks(deps.log, sealChunk, delivery);
-    return record(delivery);
+    return record(delivery, attempt);
   };
-  return { record: (delivery) => (delivery.facts.parts === undefined ? record(delivery) : recordLarge(delivery)), isFailing };
+  return {
+    ...recorder,
+    record: (delivery, attempt) => (delivery.facts.parts === undefined ? record(delivery, attempt) : recordLarge(delivery, attempt)),
+  };
 };

@@ -37,7 +37,6 @@ const AREAS = [
   'operations',
   'redaction',
   'runners',
-  'sessions',
   'skills',
   'slack',
   'tenants',
@@ -69,6 +68,7 @@ const INFRA_FOLDERS = [
   'readmodel',
   'refusals',
   'runner',
+  'spool',
   'supervision',
   'vault',
   'webhooks',
@@ -209,7 +209,7 @@ test('every file name in infra is unique', () => {
 });
 
 const SQL = /['"`](?:select|insert into|update|delete from|create|alter|drop) [^'"`]*\b(?:from|set|values|table|schema|index|extension)\b/;
-const MAY_HOLD_SQL = ['infra/readmodel/', 'infra/projector/', 'infra/postgres/', 'infra/ratelimit/'];
+const MAY_HOLD_SQL = ['infra/readmodel/', 'infra/projector/', 'infra/postgres/', 'infra/ratelimit/', 'infra/spool/'];
 
 test('SQL text occurs only in the folders of infra that run it; every other query is built with Kysely', () =>
   equal(

@@ -30,9 +30,6 @@ const FREE_TEXTS = [
   'ssh_public_key',
   'secret',
   'token',
-  'content',
-  'summary',
-  'error',
 ];
 
 const HOSTILE: Readonly<Record<string, string>> = {

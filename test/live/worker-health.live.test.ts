@@ -55,7 +55,7 @@ test('while the broker accepts no messages, /readyz reports the delivery to runn
     await nats.close();
   }));
 
-test('after a delivery has failed because the disk was full, /readyz answers 503 until a delivery is accepted', () =>
+test('with a full disk of the event store deliveries go to the spool; if that is full too, they and /readyz get 503 until there is space', () =>
   onPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
@@ -75,8 +75,13 @@ test('after a delivery has failed because the disk was full, /readyz answers 503
     const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status;
     assert.equal([await deliver('1'), await ready()], [202, 200]);
     const { pid } = readPidFile(join(data, 'run', 'store.pid'))!;
+    const serve = readPidFile(join(data, 'run', 'serve.pid'))!;
     limitFileSize(pid, '1');
+    assert.equal([await deliver('spooled'), await ready()], [202, 200]);
+    assert.ok((await degraded(platform)).includes('event store'));
+    limitFileSize(serve.pid, '1');
     assert.equal([await deliver('2'), await ready()], [503, 503]);
+    limitFileSize(serve.pid, 'unlimited');
     limitFileSize(pid, 'unlimited');
     // 200 if an attempt that was answered with 503 has stored the delivery after all.
     const answers = new Set<number>();

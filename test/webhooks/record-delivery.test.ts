@@ -18,7 +18,7 @@ test('while the event store does not answer, a limited number of deliveries wait
   const waiting: Promise<unknown>[] = [];
   const isRefused = (error: Refusal) => error.code === 'unavailable' && error.extra.retryAfter! >= 5;
   assert.throws(() => {
-    while (waiting.length < 3_000) waiting.push(record(delivery(`d${waiting.length}`)).catch(isRefused));
+    while (waiting.length < 3_000) waiting.push(record(delivery(`d${waiting.length}`), { eventId: 'e', retry: true }).catch(isRefused));
   }, isRefused);
   assert.ok(waiting.length > 500, String(waiting.length));
   assert.ok((await Promise.all(waiting)).every((refused) => refused === true));

@@ -1,0 +1,37 @@
+const MAX_FAILURES = 3;
+const PROBE_INTERVAL_MS = 1_000;
+
+/**
+ * Decides whether calls to a service are worth their time. After three failures in a row it is open, and closes with
+ * the next success. While it is open, one call per second may still try.
+ */
+export type CircuitBreaker = {
+  readonly isOpen: () => boolean;
+  /** Whether a call may be made now. While the breaker is open, this is true once per second. */
+  readonly mayTry: () => boolean;
+  readonly succeeded: () => void;
+  readonly failed: () => void;
+};
+
+/** `now` returns milliseconds. */
+export const createCircuitBreaker = (now: () => number = () => performance.now()): CircuitBreaker => {
+  let failures = 0;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  const isOpen = (): boolean => failures >= MAX_FAILURES;
+  return {
+    isOpen,
+    mayTry: () => {
+      if (!isOpen()) return true;
+      if (now() - triedAt < PROBE_INTERVAL_MS) return false;
+      triedAt = now();
+      return true;
+    },
+    succeeded: () => {
+      failures = 0;
+    },
+    failed: () => {
+      failures++;
+      triedAt = now();
+    },
+  };
+};

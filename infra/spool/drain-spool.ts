@@ -1,0 +1,132 @@
+import type { Logger } from 'pino';
+import { createBackoff } from '../backoff.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { Spool } from './open-spool.ts';
+import type { WaitingEntry } from './spool-storage.ts';
+import { deliveryOf, type SpooledDelivery } from './spooled-delivery.ts';
+
+const PAGE = { rows: 512, bytes: 8 * 1024 ** 2 };
+const ONE = { rows: 1, bytes: 1 };
+/** The most deliveries of one integration that are recorded at the same time. */
+const MAX_WINDOW = 32;
+const MAX_FAILED = 1_000;
+const RETRY_DELAY = { minMs: 250, maxMs: 2_000, jitter: 0.25 };
+
+/**
+ * What became of a delivery: recorded now, or recorded before. `refused` means that it can never be recorded, and
+ * `unavailable` that it has to be tried again.
+ */
+export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable';
+
+export type DrainOptions = {
+  readonly spool: Spool;
+  readonly breaker: CircuitBreaker;
+  /** Records a delivery with its event id, which recognises an earlier attempt. Never rejects. */
+  readonly record: (delivery: SpooledDelivery) => Promise<DrainResult>;
+  readonly onDrained: (result: 'recorded' | 'known' | 'erased' | 'parked') => void;
+  readonly logger: Pick<Logger, 'warn'>;
+};
+
+/**
+ * The state of one drain. `window` is how many deliveries of one integration are recorded at the same time. `failed` has
+ * the integrations whose deliveries could not be recorded lately: others are tried before them, because the reason may
+ * concern only them, for example the data key of their tenant.
+ */
+type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
+
+/** Handles the result of one delivery. @returns whether its row can be removed */
+const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: WaitingEntry, result: DrainResult): Promise<boolean> => {
+  if (result === 'unavailable') return false;
+  const { tenant, integration, delivery } = entry;
+  const isRefused = typeof result !== 'string';
+  if (isRefused) {
+    logger.warn({ tenant, delivery, error: result.refused }, 'a delivery in the spool was refused, and is kept there');
+    await spool.park(seq, result.refused);
+  }
+  onDrained(isRefused ? 'parked' : result);
+  spool.settle(integration);
+  return !isRefused;
+};
+
+/**
+ * Records the deliveries of one integration in their order. A few are sent at the same time: the event store handles
+ * the appends of one connection in order. After a failure the window is one again, so that the order is kept.
+ * @returns the places of the rows that can be removed
+ */
+const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<number[]> => {
+  const done: number[] = [];
+  const deliveries = entries.map((waiting) => ({ waiting, delivery: deliveryOf(waiting.entry) }));
+  while (deliveries.length > 0) {
+    const sent = deliveries.splice(0, deliveries[0]!.delivery.isReplayUnchecked ? 1 : drain.window);
+    const results = await Promise.all(sent.map(({ delivery }) => drain.record(delivery)));
+    for (const [index, { waiting }] of sent.entries()) if (await settle(drain, waiting, results[index]!)) done.push(waiting.seq);
+    if (results.includes('unavailable')) {
+      drain.failed.add(entries[0]!.entry.integration);
+      drain.window = 1;
+      return done;
+    }
+    drain.window = Math.min(MAX_WINDOW, 2 * drain.window);
+  }
+  return done;
+};
+
+/**
+ * Records the deliveries that wait longest, those of different integrations at the same time. After a failure, tries
+ * only one. @returns whether the next page can be tried at once
+ */
+const drainPage = async (drain: Drain): Promise<boolean> => {
+  const { spool, breaker, failed } = drain;
+  const entries = await spool.first({ ...(drain.window === 1 ? ONE : PAGE), except: [...failed] });
+  if (entries.length === 0 || failed.size > MAX_FAILED) {
+    failed.clear();
+    return false;
+  }
+  const byIntegration = [...Map.groupBy(entries, ({ entry }) => entry.integration).values()];
+  const failedBefore = failed.size;
+  const done = (await Promise.all(byIntegration.map((each) => drainIntegration(drain, each)))).flat();
+  if (done.length === 0 && failed.size > failedBefore) {
+    breaker.failed();
+    return false;
+  }
+  // The event store can be reached again, so that was the reason of the failures.
+  if (breaker.isOpen()) failed.clear();
+  breaker.succeeded();
+  if (done.length > 0) await spool.remove(done);
+  return true;
+};
+
+/**
+ * Records what waits in the spool, in order for each integration, whenever the event store can be reached. Its attempts
+ * are also the probes that close the circuit breaker. `close` ends after the page that is being recorded.
+ */
+export const startSpoolDrain = (options: DrainOptions): { readonly close: () => Promise<void> } => {
+  const { spool, logger } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const backoff = createBackoff(RETRY_DELAY);
+  const drain: Drain = { ...options, window: 1, failed: new Set() };
+
+  const drainOnce = (): Promise<boolean> =>
+    drainPage(drain).catch((error: Error) => {
+      logger.warn({ error: error.message }, 'the spool of deliveries could not be read or written');
+      return false;
+    });
+
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await spool.untilFilled(signal);
+      if (signal.aborted) return;
+      const isDone = await drainOnce();
+      if (!isDone) await backoff.wait(signal);
+      else backoff.reset();
+    }
+  };
+
+  const finished = run();
+  return {
+    close: async () => {
+      closing.abort();
+      await finished;
+    },
+  };
+};

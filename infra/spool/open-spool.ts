@@ -1,0 +1,133 @@
+import type { Logger } from 'pino';
+import type { SpoolPage } from './spool-file.ts';
+import type { SpoolStatus, SpoolStorageOptions, WaitingEntry } from './spool-storage.ts';
+import { openSpoolThread } from './spool-thread.ts';
+import type { SpoolEntry } from './spooled-delivery.ts';
+import { createWriteQueue, type PutResult } from './write-queue.ts';
+
+const ADOPT_INTERVAL_MS = 5_000;
+const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, canTake: false };
+
+/** A durable queue of the deliveries that the event store could not record, in a file of this process. */
+export type Spool = {
+  /** Resolves when the file is open, or cannot be opened. Before, `hasWaiting` does not know what waits in it. */
+  readonly opened: Promise<void>;
+  /** Resolves when the delivery is on the disk, or cannot be written. Never rejects. */
+  readonly put: (entry: SpoolEntry) => Promise<PutResult>;
+  /** Whether deliveries of this integration wait, so that later ones must queue behind them. */
+  readonly hasWaiting: (integration: string) => boolean;
+  /** Counts a delivery of this integration as recorded. Its row is removed later, with `remove`. */
+  readonly settle: (integration: string) => void;
+  /** The entries that wait longest, in the order of `put`. @throws Error if the file cannot be read */
+  readonly first: (page: SpoolPage) => Promise<WaitingEntry[]>;
+  /** @throws Error if the file cannot be written; the rows are then still there */
+  readonly remove: (seqs: readonly number[]) => Promise<void>;
+  /** Keeps a delivery for the operator, but no longer tries to record it. @throws Error */
+  readonly park: (seq: number, reason: string) => Promise<void>;
+  readonly status: () => SpoolStatus;
+  /** Resolves when deliveries wait, or the signal is aborted. */
+  readonly untilFilled: (signal: AbortSignal) => Promise<void>;
+  /** Closes the file. What waits in it is recorded after the next start, or by another process. */
+  readonly close: () => Promise<void>;
+};
+
+export type SpoolOptions = SpoolStorageOptions & { readonly logger: Pick<Logger, 'warn'> };
+
+/** Counts the waiting deliveries of each integration. */
+const createWaitingCounts = () => {
+  const counts = new Map<string, number>();
+  const add = (integration: string, rows: number): void => {
+    const sum = (counts.get(integration) ?? 0) + rows;
+    if (sum > 0) counts.set(integration, sum);
+    else counts.delete(integration);
+  };
+  return { add, has: (integration: string): boolean => counts.size > 0 && counts.has(integration), clear: () => counts.clear() };
+};
+
+/** Creates a signal that resolves every waiting promise when it is given. */
+const createWakeUp = () => {
+  const waiting = new Set<() => void>();
+  return {
+    give: (): void => {
+      for (const wake of waiting) wake();
+    },
+    wait: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const wake = (): void => {
+          waiting.delete(wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        };
+        waiting.add(wake);
+        signal.addEventListener('abort', wake);
+      }),
+  };
+};
+
+/**
+ * Opens the spool: a file of this process in the directory, which the process locks. Takes over the files of processes
+ * that have ended. Until the file is open, and if it cannot be opened, every delivery is refused.
+ */
+export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
+  const waiting = createWaitingCounts();
+  const filled = createWakeUp();
+  let status = NO_STATUS;
+  let isClosed = false;
+  const opening = Promise.withResolvers<void>();
+
+  const thread = openSpoolThread({
+    storage,
+    logger,
+    onOpen: (counts) => {
+      for (const [integration, rows] of counts) waiting.add(integration, rows);
+      opening.resolve();
+      void adopt();
+    },
+    onStatus: (next) => {
+      status = next ?? NO_STATUS;
+      // When the thread runs again, it sends the counts of the rows that are on the disk.
+      if (!next) waiting.clear();
+      if (!next) opening.resolve();
+      if (status.rows > 0) filled.give();
+    },
+  });
+
+  const queue = createWriteQueue({
+    write: (entries) =>
+      thread.ask('put', entries).catch((error: Error) => {
+        logger.warn({ error: error.message, deliveries: entries.length }, 'deliveries could not be written to the spool');
+        throw error;
+      }),
+    onResult: ({ integration }, result) => result !== 'stored' && waiting.add(integration, -1),
+  });
+
+  const adopt = async (): Promise<void> => {
+    const adopted = await thread.ask('adopt').catch(() => []);
+    for (const integration of adopted) waiting.add(integration, 1);
+    if (adopted.length > 0 && !isClosed) return adopt();
+  };
+  const adoption = setInterval(() => void adopt(), ADOPT_INTERVAL_MS).unref();
+
+  return {
+    opened: opening.promise,
+    put: (entry) => {
+      if (isClosed || !thread.isRunning() || !queue.hasRoom(entry)) return Promise.resolve('refused');
+      waiting.add(entry.integration, 1);
+      return queue.put(entry);
+    },
+    hasWaiting: waiting.has,
+    settle: (integration) => waiting.add(integration, -1),
+    first: (page) => thread.ask('first', page),
+    remove: (seqs) => thread.ask('remove', seqs),
+    park: (seq, reason) => thread.ask('park', { seq, reason }),
+    status: () => status,
+    untilFilled: async (signal) => {
+      while (status.rows === 0 && !signal.aborted) await filled.wait(signal);
+    },
+    close: async () => {
+      isClosed = true;
+      clearInterval(adoption);
+      await thread.close();
+    },
+  };
+};

@@ -1,0 +1,136 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { SealedEntry } from './spooled-delivery.ts';
+
+/** The SQLite result codes that matter here. The lowest byte is the kind of error, the rest the details. */
+const SQLITE_FULL = 13;
+const [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC] = [1_034, 1_290];
+
+const SCHEMA = `
+create table if not exists deliveries (
+  seq integer primary key autoincrement,
+  tenant text not null,
+  integration text not null,
+  delivery text not null,
+  event_id text not null,
+  at integer not null,
+  kid text not null,
+  content blob not null,
+  error text,
+  unique (tenant, delivery)
+) strict`;
+
+const COLUMNS = 'tenant, integration, delivery, event_id as eventId, at, kid, content';
+
+/** The most that one file may hold. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
+export type SpoolLimits = { readonly rows: number; readonly bytes: number };
+
+/** Which rows to read. Those of the integrations in `except` are left out. */
+export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
+
+export type SpoolRow = SealedEntry & { readonly seq: number };
+
+/** What became of a row: written, present already, or refused because the file has reached a limit. */
+export type Insertion = 'stored' | 'known' | 'full';
+
+/**
+ * `rows` and `bytes` count the deliveries that wait; `parked` counts those that the event store has refused for good.
+ * `oldestAt` is the time of receipt of the first one that waits, in Unix milliseconds; null if there is none.
+ */
+export type SpoolCounts = { readonly rows: number; readonly bytes: number; readonly parked: number; readonly oldestAt: number | null };
+
+/** Whether an error means that the disk is full, or that the file may not become larger. */
+export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
+
+/**
+ * Whether the disk has failed to flush a write. What is on the disk is unknown then, so nothing may be added to the file
+ * any more: the next flush could succeed although the disk has lost this write.
+ */
+export const isFlushFailure = (error: unknown): boolean =>
+  [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);
+
+const OLDEST = 'select at from deliveries where error is null order by seq limit 1';
+const COUNTS = `select count(*) filter (where error is null) as rows, count(*) filter (where error is not null) as parked,
+  coalesce(sum(length(content)) filter (where error is null), 0) as bytes, (${OLDEST}) as oldestAt from deliveries`;
+
+const countsOf = (database: DatabaseSync): SpoolCounts => ({ ...(database.prepare(COUNTS).get() as SpoolCounts) });
+
+/**
+ * Opens a file of the spool, and creates it if it does not exist. Each change is on the disk when the method returns.
+ * All methods block. @throws Error if the file cannot be opened
+ */
+export const openSpoolFile = (path: string) => {
+  const database = new DatabaseSync(path, { timeout: 2_000 });
+  database.exec('pragma journal_mode = wal; pragma synchronous = full');
+  database.exec(SCHEMA);
+  const insert = database.prepare(
+    'insert into deliveries (tenant, integration, delivery, event_id, at, kid, content) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing',
+  );
+  const first = database.prepare(
+    `select seq, ${COLUMNS} from deliveries
+      where error is null and integration not in (select value from json_each(?)) order by seq limit ?`,
+  );
+  const remove = database.prepare('delete from deliveries where seq = ? returning length(content) as bytes');
+  const park = database.prepare('update deliveries set error = ? where seq = ? returning length(content) as bytes');
+  const oldest = database.prepare(OLDEST);
+  const byIntegration = database.prepare('select integration, count(*) as rows from deliveries where error is null group by integration');
+
+  const inTransaction = <T>(work: () => T): T => {
+    database.exec('begin immediate');
+    try {
+      const result = work();
+      database.exec('commit');
+      return result;
+    } catch (error) {
+      if (database.isTransaction) database.exec('rollback');
+      throw error;
+    }
+  };
+
+  return {
+    /** Adds rows in one transaction. @returns what became of each @throws Error, then none of them is added */
+    add: (rows: readonly SealedEntry[]): boolean[] =>
+      inTransaction(() =>
+        rows.map(
+          ({ tenant, integration, delivery, eventId, at, kid, content }) =>
+            insert.run(tenant, integration, delivery, eventId, at, kid, content).changes === 1,
+        ),
+      ),
+    /** The first rows that wait: at most `rows`, and not more than `bytes` except for a single row. */
+    first: ({ rows, bytes, except = [] }: SpoolPage): SpoolRow[] => {
+      const found: SpoolRow[] = [];
+      let size = 0;
+      for (const row of first.iterate(JSON.stringify(except), rows) as Iterable<unknown> as Iterable<SpoolRow>) {
+        size += row.content.length;
+        if (found.length > 0 && size > bytes) break;
+        found.push(row);
+      }
+      return found;
+    },
+    /** Removes rows that waited. @returns the size of their contents */
+    remove: (seqs: readonly number[]): number =>
+      inTransaction(() => seqs.reduce((sum, seq) => sum + ((remove.get(seq) as { bytes: number } | undefined)?.bytes ?? 0), 0)),
+    /** Keeps a row, but passes over it from now on. @returns the size of its content */
+    park: (seq: number, reason: string): number => (park.get(reason, seq) as { bytes: number }).bytes,
+    /** Lets every parked row wait again. */
+    unpark: (): void => database.exec('update deliveries set error = null where error is not null'),
+    counts: (): SpoolCounts => countsOf(database),
+    oldestAt: (): number | null => (oldest.get() as { at: number } | undefined)?.at ?? null,
+    rowsByIntegration: (): [string, number][] =>
+      (byIntegration.all() as { integration: string; rows: number }[]).map(({ integration, rows }) => [integration, rows]),
+    /** Gives the space of removed rows back to the file system. */
+    shrink: (): void => database.exec('vacuum; pragma wal_checkpoint(truncate)'),
+    close: (): void => database.close(),
+  };
+};
+
+export type SpoolFile = ReturnType<typeof openSpoolFile>;
+
+/** Counts the rows of a file that another process may have open. @throws Error if it is not a file of the spool */
+export const readSpoolCounts = (path: string): SpoolCounts => {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  try {
+    return countsOf(database);
+  } finally {
+    database.close();
+  }
+};

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { lockFile, type ProcessLock } from '../process-lock.ts';
+
+const MAX_SLOTS = 64;
+const FILE = /^(\d{1,2})\.db$/;
+
+/** A file of the spool that only this process may write, until it releases the lock or ends. */
+export type SpoolSlot = { readonly number: number; readonly path: string; readonly release: ProcessLock['release'] };
+
+/** The directory of the spool in a data directory. */
+export const spoolDirectory = (annalsData: string): string => join(annalsData, 'spool');
+
+const pathOf = (dir: string, number: number): string => join(dir, `${number}.db`);
+
+/** Locks a slot. @returns undefined if another process has it */
+export const lockSlot = (dir: string, number: number): SpoolSlot | undefined => {
+  const lock = lockFile(join(dir, `${number}.lock`));
+  return lock && { number, path: pathOf(dir, number), release: lock.release };
+};
+
+/** Locks the first slot that no process uses. @throws Error if there is none */
+export const lockFreeSlot = (dir: string): SpoolSlot => {
+  for (let number = 0; number < MAX_SLOTS; number++) {
+    const slot = lockSlot(dir, number);
+    if (slot) return slot;
+  }
+  throw new Error(`${MAX_SLOTS} processes use the spool in ${dir}`);
+};
+
+/** The numbers of the slots that have a file. */
+export const slotsWithFile = (dir: string): number[] =>
+  existsSync(dir)
+    ? readdirSync(dir)
+        .flatMap((name) => FILE.exec(name)?.[1] ?? [])
+        .map(Number)
+        .sort((a, b) => a - b)
+    : [];
+
+export const slotPath = pathOf;

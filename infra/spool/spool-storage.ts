@@ -1,0 +1,167 @@
+import { statfsSync } from 'node:fs';
+import { makeDirectory, syncDirectory } from '../durable-files.ts';
+import type { NamedKey } from '../vault/cipher.ts';
+import {
+  type Insertion,
+  isFlushFailure,
+  isSpoolFull,
+  openSpoolFile,
+  type SpoolCounts,
+  type SpoolLimits,
+  type SpoolPage,
+} from './spool-file.ts';
+import { lockFreeSlot, lockSlot, type SpoolSlot, slotsWithFile } from './spool-slots.ts';
+import { openEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
+
+/** What one process may hold. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
+const LIMITS: SpoolLimits = { rows: 1_000_000, bytes: 4 * 1024 ** 3 };
+/** The spool leaves this much of the disk free: in the embedded mode, the event store and the database need it. */
+const MIN_FREE_BYTES = 32 * 1024 ** 2;
+const FREE_SPACE_TTL_MS = 250;
+const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
+/** A file that was larger than this gives its space back when it is empty. */
+const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
+
+/** `canTake` is false if the last deliveries could not be written, or if the disk or the file is full. */
+export type SpoolStatus = SpoolCounts & { readonly canTake: boolean };
+
+/** A delivery that waits, and its place in the file. */
+export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
+
+export type SpoolStorageOptions = {
+  readonly dir: string;
+  readonly key: NamedKey;
+  readonly limits?: SpoolLimits;
+  readonly minFreeBytes?: number;
+};
+
+/**
+ * Opens the file of this process in the directory of the spool, creates both if they do not exist, and locks the file.
+ * All methods block, so they belong in a thread of their own. @throws Error if the directory cannot be used
+ */
+export const openSpoolStorage = ({ dir, key, limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
+  makeDirectory(dir);
+  const slot = lockFreeSlot(dir);
+  let file = openSpoolFile(slot.path);
+  syncDirectory(dir);
+  file.unpark();
+  let { rows, bytes, parked } = file.counts();
+  let peakBytes = bytes;
+  let hasFailed = false;
+  /** Set when the disk has failed to flush a write: nothing is added until the file is empty and was opened again. */
+  let isReadOnly = false;
+  let freeBytes = 0;
+  let freeBytesAt = Number.NEGATIVE_INFINITY;
+
+  const freeSpace = (): number => {
+    if (performance.now() - freeBytesAt > FREE_SPACE_TTL_MS) {
+      const { bavail, bsize } = statfsSync(dir);
+      freeBytes = bavail * bsize;
+      freeBytesAt = performance.now();
+    }
+    return freeBytes;
+  };
+
+  const hasRoom = (moreRows = 1, moreBytes = 0): boolean =>
+    rows + parked + moreRows <= limits.rows && bytes + moreBytes <= limits.bytes && freeSpace() - 2 * moreBytes >= minFreeBytes;
+
+  const park = (seq: number, reason: string): void => {
+    bytes -= file.park(seq, reason);
+    rows--;
+    parked++;
+  };
+
+  const reopen = (): void => {
+    file.close();
+    file = openSpoolFile(slot.path);
+    isReadOnly = false;
+  };
+
+  const onWriteError = (error: unknown): void => {
+    hasFailed = true;
+    isReadOnly ||= isFlushFailure(error);
+  };
+
+  /** Adds sealed rows that fit. @throws Error if the file cannot be written; none of them is added then */
+  const add = (sealed: Parameters<typeof file.add>[0]): Insertion[] => {
+    const size = sealed.reduce((sum, { content }) => sum + content.length, 0);
+    if (isReadOnly || !hasRoom(sealed.length, size)) return sealed.map(() => 'full');
+    try {
+      const added = file.add(sealed);
+      hasFailed = false;
+      rows += added.filter(Boolean).length;
+      bytes += sealed.reduce((sum, { content }, index) => sum + (added[index] ? content.length : 0), 0);
+      peakBytes = Math.max(peakBytes, bytes);
+      return added.map((isNew) => (isNew ? 'stored' : 'known'));
+    } catch (error) {
+      onWriteError(error);
+      if (isSpoolFull(error)) return sealed.map(() => 'full');
+      throw error;
+    }
+  };
+
+  /**
+   * Moves some rows of a dead process to the file of this one, as far as they fit. @returns the integration of each new
+   * row
+   */
+  const moveFrom = (other: SpoolSlot): string[] => {
+    const source = openSpoolFile(other.path);
+    try {
+      source.unpark();
+      const moved = source.first(ADOPTED_AT_ONCE);
+      const added = add(moved);
+      if (moved.length === 0 || added.includes('full')) return [];
+      // If this process ends between the two transactions, the rows are in both files. Both hold the same event ids.
+      source.remove(moved.map(({ seq }) => seq));
+      return moved.flatMap(({ integration }, index) => (added[index] === 'stored' ? [integration] : []));
+    } finally {
+      source.close();
+    }
+  };
+
+  return {
+    put: (entries: readonly SpoolEntry[]): Insertion[] => add(entries.map((entry) => sealEntry(key, entry))),
+    /** The first entries that wait. Parks those that cannot be decrypted. */
+    first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
+      file.first(page).flatMap(({ seq, ...sealed }) => {
+        try {
+          return [{ seq, entry: openEntry(key, sealed) }];
+        } catch (error) {
+          park(seq, (error as Error).message);
+          onUnreadable(`a delivery in ${slot.path} cannot be read: ${(error as Error).message}`);
+          return [];
+        }
+      }),
+    remove: (seqs: readonly number[]): void => {
+      bytes -= file.remove(seqs);
+      rows -= seqs.length;
+      if (rows + parked > 0) return;
+      if (isReadOnly) reopen();
+      if (peakBytes > SHRINK_ABOVE_BYTES) file.shrink();
+      peakBytes = 0;
+    },
+    park,
+    /**
+     * Moves some rows of processes that have ended to the file of this one. @returns the integration of each new row; an
+     * empty list if there are no more
+     */
+    adopt: (): string[] =>
+      slotsWithFile(dir).flatMap((number) => {
+        const other = number === slot.number ? undefined : lockSlot(dir, number);
+        if (!other) return [];
+        try {
+          return moveFrom(other);
+        } finally {
+          other.release();
+        }
+      }),
+    rowsByIntegration: () => file.rowsByIntegration(),
+    status: (): SpoolStatus => ({ rows, bytes, parked, oldestAt: file.oldestAt(), canTake: !isReadOnly && !hasFailed && hasRoom() }),
+    close: (): void => {
+      file.close();
+      slot.release();
+    },
+  };
+};
+
+export type SpoolStorage = ReturnType<typeof openSpoolStorage>;

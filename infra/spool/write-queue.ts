@@ -1,0 +1,76 @@
+import type { Insertion, SpoolLimits } from './spool-file.ts';
+import type { SpoolEntry } from './spooled-delivery.ts';
+
+/**
+ * A delivery that is not on the disk after this time is refused, so that its sender gets an answer in time. A large one
+ * has more time.
+ */
+const PUT_TIMEOUT_MS = 350;
+const MIN_BYTES_PER_MS = 10_000;
+/** The most that waits to be written. Each of these deliveries is also held by its request. */
+const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
+/** The most that one transaction writes. A larger delivery is written alone. */
+const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
+
+/** What became of a delivery: it is on the disk, was there already, or could not be written in time. */
+export type PutResult = 'stored' | 'known' | 'refused';
+
+type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult) => void };
+
+type QueueOptions = {
+  /** Writes entries in one transaction. @throws Error, then none of them is written */
+  readonly write: (entries: SpoolEntry[]) => Promise<Insertion[]>;
+  /** Called when the result of an entry is known, also if that took so long that its sender was refused. */
+  readonly onResult: (entry: SpoolEntry, result: Insertion) => void;
+};
+
+/** Creates a queue that writes what has arrived during one transaction in the next one. */
+export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
+  let queue: Queued[] = [];
+  let queuedBytes = 0;
+  let isWriting = false;
+
+  const takeBatch = (): Queued[] => {
+    let count = 0;
+    for (let bytes = 0; count < queue.length && count < MAX_BATCH.rows; count++) {
+      bytes += queue[count]!.entry.body.length;
+      if (count > 0 && bytes > MAX_BATCH.bytes) break;
+    }
+    const batch = queue.slice(0, count);
+    queue = queue.slice(count);
+    return batch;
+  };
+
+  const writeAll = async (): Promise<void> => {
+    isWriting = true;
+    while (queue.length > 0) {
+      const batch = takeBatch();
+      const results = await write(batch.map(({ entry }) => entry)).catch(() => []);
+      for (const [index, { entry, resolve }] of batch.entries()) {
+        const result = results[index] ?? 'full';
+        queuedBytes -= entry.body.length;
+        onResult(entry, result);
+        resolve(result === 'full' ? 'refused' : result);
+      }
+    }
+    isWriting = false;
+  };
+
+  return {
+    hasRoom: ({ body }: SpoolEntry): boolean => queue.length < MAX_QUEUED.rows && queuedBytes + body.length <= MAX_QUEUED.bytes,
+    /** Queues an entry. Resolves when it is on the disk or refused; never rejects. */
+    put: (entry: SpoolEntry): Promise<PutResult> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => resolve('refused'), PUT_TIMEOUT_MS + entry.body.length / MIN_BYTES_PER_MS);
+        queuedBytes += entry.body.length;
+        queue.push({
+          entry,
+          resolve: (result) => {
+            clearTimeout(timer);
+            resolve(result);
+          },
+        });
+        if (!isWriting) void writeAll();
+      }),
+  };
+};

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { blockAsReplay } from '../../commands/webhooks/receive-delivery.ts';
+import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/webhooks/webhook-ports.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { ChunkedBody } from '../../domain/webhooks/delivery-body.ts';
+import { createCircuitBreaker } from '../spool/circuit-breaker.ts';
+import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';
+import type { Spool } from '../spool/open-spool.ts';
+import { entryOf, type SpooledDelivery } from '../spool/spooled-delivery.ts';
+import { type DeliveryRecorder, retryLater } from './record-delivery.ts';
+
+type Deps = {
+  readonly spool: Spool;
+  readonly recorder: DeliveryRecorder;
+  readonly isReplay: (...args: Parameters<RecordingPort['isReplay']>) => boolean | Promise<boolean>;
+  /** Called with each delivery of the spool whose event the log already contains. */
+  readonly compareRedelivery: RecordingPort['compareRedelivery'];
+  readonly onDrained: DrainOptions['onDrained'];
+  readonly logger: Pick<Logger, 'warn'>;
+};
+
+export type SpooledRecording = Pick<RecordingPort, 'record' | 'isReplay'> & {
+  readonly isBreakerOpen: () => boolean;
+  /** Ends the recording of what waits in the spool. */
+  readonly close: () => Promise<void>;
+};
+
+const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
+
+const resultOf = (error: unknown): DrainResult => {
+  if (isUnavailable(error)) return 'unavailable';
+  if (error instanceof Refusal && error.code === 'not_found') return 'erased';
+  return { refused: error instanceof Error ? error.message : String(error) };
+};
+
+const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chunks: chunks.map((chunk) => chunk.slice()) });
+
+/**
+ * Records deliveries, and stores those in the spool that the event store does not record within half a second. They are
+ * recorded later with the same event ids, so it does not matter whether the first attempt has succeeded after all.
+ * Deliveries of an integration stay in order: while one waits in the spool, later ones queue behind it.
+ */
+export const createSpooledRecording = (deps: Deps): SpooledRecording => {
+  const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
+  const breaker = createCircuitBreaker();
+
+  const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
+    // The memory of a large body is reused when its sender has an answer, and that may be before the disk has its bytes.
+    const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
+    const result = await spool.put(entryOf({ ...delivery, body, eventId }));
+    if (result === 'refused') throw retryLater();
+    return result === 'known' ? { token: null } : { token: null, isSpooled: true };
+  };
+
+  /**
+   * Counts a failed attempt. The other appends that wait are not answered either: they go to the spool as well, before
+   * any delivery that arrives later.
+   */
+  const onFailure = (): void => {
+    breaker.failed();
+    if (spool.status().canTake) recorder.giveUpWaiting();
+  };
+
+  /** While deliveries wait, the attempts to record those are the probes of the breaker. */
+  const mayTry = (): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
+
+  const record = async (delivery: NewDelivery): Promise<RecordedDelivery> => {
+    const eventId = randomUUID();
+    const { id } = delivery.integration;
+    if (delivery.isReplayUnchecked || spool.hasWaiting(id) || recorder.isFull() || !mayTry()) return store(delivery, eventId);
+    try {
+      const recorded = await recorder.record(delivery, { eventId, retry: !spool.status().canTake });
+      breaker.succeeded();
+      return recorded;
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      onFailure();
+      return store(delivery, eventId);
+    }
+  };
+
+  const isReplay = async (...args: Parameters<RecordingPort['isReplay']>): Promise<boolean | null> => {
+    if (spool.hasWaiting(args[0].id) || breaker.isOpen()) return null;
+    try {
+      return await deps.isReplay(...args);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      onFailure();
+      return null;
+    }
+  };
+
+  const recordSpooled = async (spooled: SpooledDelivery): Promise<DrainResult> => {
+    try {
+      const { isReplayUnchecked, eventId, ...delivery } = spooled;
+      const isBlocked = isReplayUnchecked && (await deps.isReplay(delivery.integration, delivery.facts));
+      const { token } = await recorder.record(isBlocked ? blockAsReplay(delivery) : delivery, { eventId, retry: false });
+      if (token !== null) return 'recorded';
+      compareRedelivery(delivery);
+      return 'known';
+    } catch (error) {
+      return resultOf(error);
+    }
+  };
+
+  const drain = startSpoolDrain({ spool, breaker, record: recordSpooled, onDrained, logger });
+  return { record, isReplay, isBreakerOpen: breaker.isOpen, close: drain.close };
+};

@@ -1,0 +1,99 @@
+// limit: 120 s for this file (test/run.ts)
+import { equal, ok } from 'uvu/assert';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { eventually } from '../fixtures/child-process.ts';
+import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatformOver } from '../fixtures/webhook-platform.ts';
+
+const MAX_ANSWER_MS = 900;
+
+type Stage = {
+  readonly store: StoreProcess;
+  readonly given: Awaited<ReturnType<typeof createWebhookPlatformOver>>;
+  /** Posts a delivery. @returns the status and the milliseconds until the answer */
+  readonly deliver: (id: string, hook?: string) => Promise<readonly [status: number, ms: number]>;
+  /** The delivery ids of an integration, in log order. */
+  readonly recorded: (hook?: string) => Promise<string[]>;
+};
+
+/** Defines a test with its own store and a platform with a spool. */
+const live = (name: string, act: (stage: Stage) => Promise<void>) =>
+  test(name, async () => {
+    const store = await startStore();
+    const log = openLog(store.url);
+    afterTest(log.close);
+    const given = await createWebhookPlatformOver(log, { spoolDir: storeDir() });
+    afterTest(given.close);
+    const deliver: Stage['deliver'] = async (id, hook = given.hook) => {
+      const startedAt = performance.now();
+      const { status } = await given.post(hook, JSON.stringify({ id }), { 'x-github-delivery': id });
+      return [status, performance.now() - startedAt];
+    };
+    const recorded: Stage['recorded'] = async (hook = given.hook) =>
+      (await Array.fromAsync(log.readAll()))
+        .filter(({ type, meta }) => type === 'WebhookAccepted' && meta.facts?.integration_id === hook)
+        .map(({ meta }) => meta.facts!.provider_delivery_id as string);
+    equal((await deliver('first'))[0], 202);
+    await act({ store, given, deliver, recorded });
+  });
+
+const freeze = (store: StoreProcess): (() => void) => {
+  process.kill(store.pid, 'SIGSTOP');
+  const thaw = (): void => void process.kill(store.pid, 'SIGCONT');
+  afterTest(thaw);
+  return thaw;
+};
+
+const isDrained =
+  ({ given }: Stage) =>
+  async (): Promise<boolean> =>
+    given.spool!.status().rows === 0;
+
+/** The delivery ids d-<number> that come after one with a higher number. */
+const inversions = (ids: readonly string[]): string[] => {
+  let highest = -1;
+  return ids.filter((id) => {
+    const number = Number(id.split('-')[1] ?? -1);
+    const isLate = number < highest;
+    highest = Math.max(highest, number);
+    return isLate;
+  });
+};
+
+type Answers = (readonly [status: number, ms: number])[];
+
+/** Posts deliveries, one every 20 ms. @returns their answers */
+const deliverMany = async ({ deliver }: Stage, count: number): Promise<Answers> => {
+  const pending: ReturnType<Stage['deliver']>[] = [];
+  for (let n = 0; n < count; n++) {
+    pending.push(deliver(`d-${n}`));
+    await pause(20);
+  }
+  return Promise.all(pending);
+};
+
+const assertAccepted = (answers: Answers): void => {
+  equal([...new Set(answers.map(([status]) => status))], [202]);
+  const slowest = Math.max(...answers.map(([, ms]) => ms));
+  ok(slowest < MAX_ANSWER_MS, `an answer took ${slowest} ms`);
+};
+
+// The freezes end before, at, and after the time limits of the first attempts.
+for (const count of [20, 40, 100, 170])
+  live(
+    `while the store is stopped, each of ${count} deliveries gets 202 within 900 ms, and is recorded once and in order afterwards`,
+    async (stage) => {
+      const thaw = freeze(stage.store);
+      const answering = deliverMany(stage, count);
+      await pause(20 * count + 100);
+      thaw();
+      assertAccepted(await answering);
+      await eventually('the spool is empty', isDrained(stage));
+      const ids = await stage.recorded();
+      equal([inversions(ids), ids.length], [[], count + 1]);
+      equal((await stage.deliver('d-5'))[0], 200);
+    },
+  );
+
+test.run();
