@@ -24,6 +24,8 @@ import { type ProjectionAdmin, projectionAdminOperations } from './operations/pr
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { auditSessionOperations } from './sessions/audit-sessions.ts';
+import { sessionOperations } from './sessions/session.ts';
 import { agentSkillOperations } from './skills/agent-skills.ts';
 import { skillOperations } from './skills/skill.ts';
 import { skillHistoryOperations } from './skills/skill-history.ts';
@@ -77,6 +79,7 @@ const areasOf = ({
     ...redactionOperations,
   },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
+  Sessions: { ...sessionOperations, ...auditSessionOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Permission } from '../domain/access/permission.ts';
+import type { Permission, Permit } from '../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -101,7 +101,7 @@ export type Ctx = {
   /** Whether the caller has a permission in this tenant or, with `agent_id`, on that agent. */
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** Checks that the caller has a permission. @throws Refusal the same as an operation that requires this permission */
-  readonly require: (permission: Permission, agent_id?: string) => Promise<void>;
+  readonly require: (permit: Permit, agent_id?: string) => Promise<void>;
   /**
    * Returns the context of the same request in another tenant: it reads and writes the aggregates of that tenant, and
    * checks the caller's permissions there.

@@ -23,6 +23,7 @@ const EXAMPLE_IDS = {
   mailbox: 'cm2v7q0x4h1n8s5k3b6d9f2g4',
   message: 'ct8w3e6r1y5u0i7o2p4a9s6d1',
   attachment: 'cf4g7h1j0k3l6z9x2c5v8b1n4',
+  session: 'cs6d2f9g1h4j7k0l3z8x5c2v1',
   'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',
 } as const;
 

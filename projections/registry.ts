@@ -7,6 +7,7 @@ import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
+import { sessions } from './sessions/session.ts';
 import { skills } from './skills/skill.ts';
 import { tenants } from './tenants/tenant.ts';
 import { tools } from './tools/tool.ts';
@@ -24,6 +25,7 @@ export const projections = [
   models,
   plans,
   runnerCredentials,
+  sessions,
   skills,
   tenants,
   tools,

@@ -66,6 +66,7 @@ export const TAGS = [
     description: 'What agents can call: the tools of the tenant and of its connectors, and which agents have them.',
   },
   { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
+  { name: 'Sessions', description: 'What agents do: each session has the messages of one task, and what it cost.' },
   { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },
   {
     name: 'API keys',

@@ -92,6 +92,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'webhook-integrations': 'The id of the webhook integration',
   inbound: 'The id of the webhook integration',
   deliveries: 'The id of the delivery',
+  sessions: 'The id of the session',
   'allowed-accounts': 'The id of the allowed account',
   projections: 'The name of the projection',
   rebuilds: 'The id of the rebuild',

@@ -29,14 +29,16 @@ const permissionText = (permit: Permit): string => {
   return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.`;
 };
 
-/** Whether the operation returns a list in pages. */
-const isList = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
+/** Whether the operation returns a list in pages, or one resource with a list in pages. */
+const isPaged = ({ query }: Operation): boolean => query instanceof z.ZodObject && 'limit' in query.shape;
+const isList = (row: Operation): boolean => isPaged(row) && row.reply instanceof z.ZodArray;
 
 /** Returns the names of the headers that a successful response of the operation has. */
 const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] => {
   const etag = row.noETag ? [] : (['ETag'] as const);
   if (!isRead(row)) return [...etag, 'Consistency-Token', 'Idempotent-Replayed', ...(row.location ? (['Location'] as const) : [])];
-  return isList(row) ? ['Projection-Position', 'Link', 'Total-Count'] : ['Projection-Position', ...etag];
+  if (isList(row)) return ['Projection-Position', 'Link', 'Total-Count'];
+  return ['Projection-Position', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
 /**

@@ -30,6 +30,9 @@ type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> 
  */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
+/** A folded state that shows a page of a long list. `next` is the cursor of the next page. */
+export type LoadedPage = Loaded<unknown> & { readonly next?: string | null };
+
 /**
  * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` that of the
  * newest event that it shows, as a consistency token. `record` is called before the body is sent, and not if the client
@@ -107,7 +110,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly noETag?: true;
   /** Whether the operation can fail because of the answer of another host. It then has the status 502. */
   readonly asksOtherHosts?: true;
-  readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<Loaded<unknown> | Read | SecretRead> | Loaded<unknown> | Read;
+  readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;
 };
 
 /**

@@ -11,6 +11,9 @@ import { ignoreUnavailable } from './stale-if-error.ts';
  */
 const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
+/** A schema for a query parameter that is a number in decimal digits. */
+export const Decimal = <T extends z.ZodType>(schema: T) => z.preprocess(parseDecimal, schema);
+
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**
@@ -25,7 +28,7 @@ const MAX_CURSOR_LENGTH = 4_000;
  */
 export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: readonly string[] = DEFAULT_SORTS) =>
   z.strictObject({
-    limit: z.preprocess(parseDecimal, integer(1, 200).default(50)).meta({ description: 'How many items the page may have' }),
+    limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many items the page may have' }),
     cursor: z
       .string()
       .max(MAX_CURSOR_LENGTH)

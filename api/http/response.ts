@@ -3,7 +3,7 @@ import type { Loaded } from '../../commands/context.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { etagOf, matchesIfNoneMatch } from './etag.ts';
-import type { Operation, Read, SecretRead } from './operation.ts';
+import type { LoadedPage, Operation, Read, SecretRead } from './operation.ts';
 
 /**
  * Replaces the placeholders of a path template by path parameters of the request. A placeholder without such a
@@ -66,12 +66,13 @@ export const mutationResponse = (row: MutationRow, params: Record<string, string
 export const stateResponse = (
   c: Context,
   row: Operation,
-  { state, revision, position }: Loaded<unknown>,
+  { state, revision, position, next }: LoadedPage,
   resolved: string | null,
 ): Response => {
   const token = resolved ?? (position && tokenOf(position));
   const etag = row.noETag ? undefined : etagOf(revision);
-  const headers = { ...(token ? { 'projection-position': token } : {}), ...(etag ? { etag } : {}) };
+  const headers: Record<string, string> = { ...(token ? { 'projection-position': token } : {}), ...(etag ? { etag } : {}) };
+  if (next) headers.link = nextLink(c.req.url, next);
   if (isNotModified(c, etag, row)) return new Response(null, { status: 304, headers });
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };

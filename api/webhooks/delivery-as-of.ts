@@ -1,8 +1,11 @@
-import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
+import { comparePositions, type Position, parseToken, type Recorded, tokenOf } from '../../domain/event.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
+import * as Session from '../../domain/sessions/session.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { positionOfEvent } from '../../projections/audit/audit-log.queries.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
+import { sessionsOfDelivery } from '../../projections/sessions/session.queries.ts';
+import { sessions } from '../../projections/sessions/session.ts';
 import { deliveryById, deliveryOf, type FoundDelivery } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries, table } from '../../projections/webhooks/delivery.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -76,6 +79,16 @@ const rejectedAsOf = async (ctx: Ctx, live: FoundDelivery | null, at: Position):
 };
 
 /**
+ * Returns the events that started the sessions of a delivery. Waits until the read model that names these sessions has
+ * reached the log position `at`. @throws Refusal not_caught_up
+ */
+const sessionStarts = async (ctx: Ctx, id: string, at: Position): Promise<Recorded[]> => {
+  await ctx.reads.passed(sessions.name, tokenOf(at));
+  const ids = await sessionsOfDelivery(ctx.reads, ctx.tenant, id);
+  return (await Promise.all(ids.map((session) => Array.fromAsync(ctx.history(Session, session, { limit: 1 }))))).flat();
+};
+
+/**
  * Returns a delivery, without its body, as of a log position. It is folded from the delivery's own events and the
  * acknowledgement events of the agents to which it was sent.
  */
@@ -86,7 +99,8 @@ export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!isUpTo(accepted, at)) return null;
   const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
   const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastSettledAt(ctx, at, live, message.event_id)));
-  const events = [...own, ...(await Promise.all(settlements)).flat()];
+  const starts = await sessionStarts(ctx, id, at);
+  const events = [...own, ...(await Promise.all(settlements)).flat(), ...starts];
   const [row] = asOf(deliveries, table.name, events, at).values();
   return row ? deliveryOf(ctx.reads, { doc: row.docs[0]!, revision: row.revision }, at) : null;
 };

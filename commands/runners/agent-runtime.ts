@@ -70,6 +70,15 @@ const newestOf = (all: readonly Loaded<unknown>[]): Position =>
     .filter((position) => position !== null)
     .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
 
+/**
+ * Returns the primary model of an agent, after failover from models that cannot be used; null if it has none. `position`
+ * is the consistency token of the newest event of the agent and its models.
+ */
+export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
+  const { models, loaded } = await modelsOf(ctx, agent.state);
+  return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
+};
+
 /** Everything that a runner needs to run its agent, with secrets in clear text. */
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 

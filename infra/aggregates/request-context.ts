@@ -3,7 +3,7 @@ import type { RequestInfo } from '../../api/http/runtime.ts';
 import type { Authorize } from '../../commands/access/authorize.ts';
 import type { Blobs } from '../../commands/blobs.ts';
 import type { Loaded, TransactOptions } from '../../commands/context.ts';
-import type { Permission } from '../../domain/access/permission.ts';
+import type { Permit } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
 import { type Actor, type DomainEvent, type Metadata, PLATFORM, streamName, tokenOf } from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
@@ -202,8 +202,7 @@ export const createContextFactory = (deps: ContextDeps) => {
 
   const contextOf = (request: RequestState): Ctx => {
     const { info, actor } = request;
-    const assertMay = (permission: Permission, agent_id?: string) =>
-      authorize(info.principal, permission, { tenant_id: info.tenant, agent_id });
+    const assertMay = (permit: Permit, agent_id?: string) => authorize(info.principal, permit, { tenant_id: info.tenant, agent_id });
 
     return {
       tenant: info.tenant,
@@ -228,7 +227,7 @@ export const createContextFactory = (deps: ContextDeps) => {
           throw error;
         }
       },
-      require: async (permission, agent_id) => void (await assertMay(permission, agent_id)),
+      require: async (permit, agent_id) => void (await assertMay(permit, agent_id)),
       inTenant: (tenant) => contextOf({ ...request, info: { ...info, tenant } }),
       newId: () => `c${textFor(request, vault.digest, BASE36, 24)}`,
       uniqueId: (kind, key, generation = 0, tenant = info.tenant) => vault.uniqueId(kind, tenant, key, generation),

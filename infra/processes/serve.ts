@@ -39,6 +39,7 @@ import { createQuotaSync } from '../ratelimit/shared-quota.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
 import { openSpool } from '../spool/open-spool.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
+import { createKeyReporter } from '../vault/key-reporter.ts';
 import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
@@ -89,7 +90,12 @@ const notify = (logger: Logger, line: string): void => {
 const openConnections = async (config: Config, logger: Logger, onAppend: LogOptions['onAppend'] & {}) => {
   const corruption = createCorruptionReporter(logger);
   const log = openLog(config.eventstoreUrl!, { onDamage: corruption.report, onAppend });
-  const vault = await retryUntilAvailable(() => openVault({ log, masterKeyFile: config.masterKeyFile }), logger, 'the vault');
+  const keys = createKeyReporter(logger);
+  const vault = await retryUntilAvailable(
+    () => openVault({ log, masterKeyFile: config.masterKeyFile, reportKeys: keys.report }),
+    logger,
+    'the vault',
+  );
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
@@ -102,6 +108,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   await Promise.race([spool.opened, sleep(SPOOL_OPEN_TIMEOUT_MS, undefined, { ref: false })]);
   return {
     corruption,
+    keys,
     log,
     vault,
     cache,
@@ -127,13 +134,14 @@ type Connections = Awaited<ReturnType<typeof openConnections>>;
  * Creates the function that lists the parts that do not work, for /readyz. The platform accepts deliveries even if
  * these parts do not work.
  */
-const degradedParts = ({ corruption, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
+const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobsWork }: Connections): (() => Promise<string[]>) => {
   const timeout = (): Promise<string[]> => sleep(WORKER_STATUS_TIMEOUT_MS, [], { ref: false });
   const missingWorkers = memoizeFor(STATUS_TTL_MS, () => Promise.race([projectionAdmin.missingWorkers(), timeout()]));
   return async () => {
     const [workers, areBlobsUp] = await Promise.all([missingWorkers(), blobsWork()]);
     return [
       ...corruption.degradedParts(),
+      ...keys.degradedParts(),
       ...(readModelsReady(reads) ? [] : ['read models']),
       ...(broker.isHealthy() ? [] : ['message broker']),
       ...workers,

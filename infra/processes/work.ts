@@ -9,10 +9,10 @@ import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
-import { type Relay, startRelay } from '../reactors/relay.ts';
+import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
-import { openEventOpener } from '../vault/event-opener.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 type Closable = { readonly close: () => Promise<void> };
 
@@ -20,7 +20,7 @@ const STOPPED_STREAM_REMEDY =
   'free disk space for nats-server; if that does not help, restart nats-server: its stream stopped at a write error';
 const REPORT_INTERVAL_MS = 1_000;
 
-const relayStatus = (relay: Relay): ReactorStatus => {
+const relayStatus = (relay: RelayThread): ReactorStatus => {
   const { state, last_error, is_stream_stopped } = relay.status();
   const works = state !== 'waiting';
   if (works) return { name: 'delivery to runners', works, reason: null };
@@ -33,7 +33,7 @@ const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
 };
 
 /** The reactors that need the broker. */
-type BrokerReactors = { readonly relay: Relay; readonly recorder: AcknowledgementRecorder };
+type BrokerReactors = { readonly relay: RelayThread; readonly recorder: AcknowledgementRecorder };
 
 /**
  * Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server.
@@ -53,8 +53,9 @@ export const work = async (config: Config): Promise<Closable> => {
   const logger = createLogger(config, 'work');
   // Without a port for metrics, the module is not loaded, which saves memory.
   const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);
+  const onDamage = createCorruptionReporter(logger).report;
   const log = openLog(config.eventstoreUrl!, {
-    onDamage: createCorruptionReporter(logger).report,
+    onDamage,
     ...(metrics && { onAppend: metrics.onAppend }),
   });
   const broker = connectInBackground(config, logger);
@@ -66,13 +67,10 @@ export const work = async (config: Config): Promise<Closable> => {
   const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
-    const relay = await startRelay({
-      log,
-      nats,
-      logger,
-      publicUrl: config.publicUrl,
-      openEvent: openEventOpener({ log, masterKeyFile: config.masterKeyFile }),
-    });
+    const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
+    const addresses = { natsUrl, natsAccountSeed, eventstoreUrl: config.eventstoreUrl! };
+    const task = { ...addresses, publicUrl, masterKeyFile, compileCache: COMPILE_CACHE };
+    const relay = startRelayThread({ task, logger, onDamage });
     const recorder = startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) });
     ofBroker = { relay, recorder };
     streamReports = reportStreams(ofBroker);

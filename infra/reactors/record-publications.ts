@@ -5,11 +5,11 @@ import { comparePositions, PLATFORM, type Position, parseToken, type Recorded, s
 import * as Publication from '../../domain/runners/publication.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { errorReason } from '../nats/jetstream-errors.ts';
-import type { Relay } from './relay.ts';
+import type { RelayStatus } from './relay.ts';
 
 export type PublicationRecorderParts = {
   readonly log: Log;
-  readonly relay: Pick<Relay, 'status'>;
+  readonly relay: { readonly status: () => RelayStatus };
   readonly logger: Pick<Logger, 'debug'>;
   readonly intervalMs?: number;
 };

@@ -4,7 +4,6 @@ import { relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import { comparePositions, type Position } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { readTip } from '../nats/jetstream.ts';
-import type { Relay } from './relay.ts';
 import { resumePosition } from './resume-position.ts';
 
 /** The events in the log that are not published yet: their number, and the age of the oldest one in seconds. */
@@ -14,8 +13,8 @@ export type RelayLagParts = {
   readonly log: Log;
   /** The connection to the broker; undefined while there is none. */
   readonly nats: () => NatsConnection | undefined;
-  /** The relay of this process; undefined before it has started. */
-  readonly relay: () => Relay | undefined;
+  /** The relay of this process; undefined if it has none. */
+  readonly relay: () => { readonly publishedThrough: () => Position | null | Promise<Position | null> } | undefined;
 };
 
 /** At most this many events are counted, to limit the memory. */
@@ -73,7 +72,7 @@ const scan = async (log: Log, state: State): Promise<void> => {
 };
 
 const measure = async (parts: RelayLagParts, state: State): Promise<RelayLag | null> => {
-  const own = parts.relay()?.publishedThrough();
+  const own = await parts.relay()?.publishedThrough();
   state.published = later(state.published, own ?? (await positionAtBroker(parts)));
   const { published } = state;
   if (!published) return null;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
-import type { Logger } from 'pino';
 import { inlineLimit, type OutgoingMessage, outgoingMessage, REQUEUED, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
 import { type DeliveryEvent, redeliveredEvent } from '../../domain/webhooks/delivery.ts';
@@ -40,10 +39,13 @@ export type Relay = {
   publishedThrough: () => Position | null;
 };
 
+/** The part of the logger that the relay uses. */
+export type RelayLogger = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
+
 export type RelayParts = {
   readonly log: Log;
   readonly nats: NatsConnection;
-  readonly logger: Logger;
+  readonly logger: RelayLogger;
   readonly publicUrl: string;
   /** Opens the sealed body of an event. */
   readonly openEvent: SealedEvents['openEvent'];
@@ -111,7 +113,7 @@ const acceptedDelivery = async (log: Log, { stream }: Recorded): Promise<Recorde
 };
 
 /** Logs that the body of an event cannot be opened, so that the event is skipped. Rethrows any other error. */
-const logUnreadable = (logger: Logger, error: unknown): null => {
+const logUnreadable = (logger: RelayLogger, error: unknown): null => {
   if (!(error instanceof ContentUnreadable)) throw error;
   const level = error.reason === 'erased' ? 'info' : 'error';
   logger[level]({ error: error.message }, 'an event is not sent to its runner, because its body cannot be opened');

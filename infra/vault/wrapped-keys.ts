@@ -16,15 +16,16 @@ export const readWrappedKeys = async (log: Log, tenant: string, id: string): Pro
 
 /**
  * Decrypts a tenant's data key, or a key of the platform, with the master key.
- * @throws Error with a one-line message for the operator if another master key encrypted it
+ * @throws Error with a one-line message for the operator if another master key encrypted it, or if it is damaged
  */
 export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, wrapped }: WrappedKeys[number]): NamedKey => {
   try {
     return { kid, key: decrypt(master.key, locationOf(tenant, id, kid), wrapped) };
   } catch {
-    throw new Error(
-      `the master key (${master.kid}) is not the one that wrapped this log's keys (${wrapped.split('.')[1]}): set MASTER_KEY_FILE`,
-    );
+    const wrapper = String(wrapped).split('.')[1];
+    if (wrapper === master.kid)
+      throw new Error(`the key ${kid} in ${streamOf(tenant, id)} is damaged: restore the event store from a backup`);
+    throw new Error(`the master key (${master.kid}) is not the one that wrapped this log's keys (${wrapper}): set MASTER_KEY_FILE`);
   }
 };
 

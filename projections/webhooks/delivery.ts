@@ -4,6 +4,7 @@ import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
+import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
 import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
@@ -99,8 +100,10 @@ export const DeliveryDetailRow = DeliveryRead.extend({
   session_id: z
     .string()
     .nullable()
-    .meta({ description: 'Not used yet: the session that processed the delivery', examples: [null] }),
-  causation: z.array(Cause).meta({ description: 'The events that led to a message: the delivery itself, then its redeliveries' }),
+    .meta({ description: 'The last session that was started to process the delivery', examples: ['cs6d2f9g1h4j7k0l3z8x5c2v1'] }),
+  causation: z
+    .array(Cause)
+    .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
 /**
@@ -242,6 +245,14 @@ const patchSettled = (
   );
 };
 
+type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
+
+/** Shows the session that was started to process a delivery. */
+const patchSession = ({ tenant: tenant_id, id, event_id, type, at, data }: Recorded<SessionStarted>): readonly Change[] =>
+  data.delivery_id === null
+    ? []
+    : [patch('deliveries', { tenant_id, id: data.delivery_id }, { session_id: id }, { items: { causation: [{ event_id, type, at }] } })];
+
 const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
   insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });
 
@@ -250,8 +261,8 @@ const insertPublication = ({ event_id, position, at, data }: Recorded<Publicatio
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 2,
-  categories: ['delivery', 'rejection', 'acknowledgement', 'publication'],
+  version: 3,
+  categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
     WebhookAccepted: (event) => insertVerified(event, 'accepted'),
@@ -263,5 +274,6 @@ export const deliveries = {
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
     MessagesPublished: insertPublication,
+    SessionStarted: patchSession,
   },
-} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent | PublicationEvent>;
+} as const satisfies Projection<DeliveryEvent | RejectionEvent | AcknowledgementEvent | PublicationEvent | SessionStarted>;

@@ -105,7 +105,7 @@ const appendedEvents = (dataset: Dataset, since: number, { who, call }: { who: P
  * audit log.
  */
 const isSuperAdminRead = ({ call, who, answer }: Probe): boolean =>
-  who === 'guest' && call.path.startsWith('/tenant/') && answer.status < 300;
+  who === 'guest' && /^\/(tenant|v1\/tenants)\//.test(call.path) && answer.status < 300;
 
 /**
  * Checks that ids of other tenants, and ids of other types of resources, get the same response as ids that do not
@@ -168,11 +168,20 @@ const documentOf = (dataset: Dataset): Document => dataset.document as unknown a
  */
 const rowsOf = (dataset: Dataset): string =>
   JSON.stringify(
-    ['agents', 'allowed_accounts', 'deliveries', 'integrations', 'models', 'plans', 'runner_credentials', 'skills', 'users'].map(
-      (projection) => [
-        ...dataset.foldedRows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
-      ],
-    ),
+    [
+      'agents',
+      'allowed_accounts',
+      'deliveries',
+      'integrations',
+      'models',
+      'plans',
+      'runner_credentials',
+      'sessions',
+      'skills',
+      'users',
+    ].map((projection) => [
+      ...dataset.foldedRows(projection, projection === 'runner_credentials' ? 'runner_credentials' : projection).entries(),
+    ]),
   );
 
 test('no caller can read, change or detect a resource to which they have no access, wherever in a request its id is sent', async () => {

@@ -34,9 +34,23 @@ export const createResources = async (p: TestPlatform) => {
   await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id: skill } });
   const tool = await made(`${p.tenant}/tools`, { name: `t${Math.random()}`, display_name: 'Tool', description: '' });
   await p.send('POST', `${p.tenant}/agents/${agent}/tools`, { body: { tool_id: tool } });
+  const session = await made(`${p.tenant}/agents/${agent}/sessions`, { title: 'Review' });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
-  return { agent, user: user_id, keys, account, victim, hook, delivery, skill, tool, models, plan: p.eventsOf('PlanCreated')[0]!.id };
+  return {
+    agent,
+    user: user_id,
+    keys,
+    account,
+    victim,
+    hook,
+    delivery,
+    session,
+    skill,
+    tool,
+    models,
+    plan: p.eventsOf('PlanCreated')[0]!.id,
+  };
 };
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
@@ -73,6 +87,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{source_id}', of.agent)
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
+    .replace('{session_id}', of.session)
     .replace('{skill_id}', of.skill)
     .replace('{model_id}', of.models[0]!)
     .replace('{tool_id}', of.tool)

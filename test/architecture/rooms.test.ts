@@ -37,6 +37,7 @@ const AREAS = [
   'operations',
   'redaction',
   'runners',
+  'sessions',
   'skills',
   'slack',
   'tenants',

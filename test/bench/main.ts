@@ -15,6 +15,7 @@ npm run bench -- store [--runs 3]                                       the embe
 npm run bench -- growth [--events 10000000]                             the embedded event store as its log grows
 npm run bench -- rebuild [--events 1000000]                             a rebuild of the projections
 npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
+npm run bench -- delivery [--runs 3] [--seconds 20]                     the time from post to runner at 100 deliveries/s
 npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows`;
 
 const SIZES = { tenants: 20, integrations: 100 };
@@ -135,6 +136,7 @@ const bench = async (): Promise<string> => {
   if (first === 'rebuild') return rebuild(parseCount(values.events ?? '1000000', 'events'));
   if (first === 'growth') return (await import('./growth.ts')).growthBench(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
+  if (first === 'delivery') return (await import('./delivery.ts')).deliveryBench(runs, parseCount(values.seconds, 'seconds'));
   if (first === 'lists') return lists(parseCount(values.agents ?? '1000000', 'agents'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const selected = selectWorkloads(positionals);

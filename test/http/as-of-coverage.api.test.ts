@@ -23,6 +23,8 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listAgentMailboxes: 'a list that is not among those of decisions.md',
   listAgentAttachments: 'a list that is not among those of decisions.md',
   listAgentRepoRefs: 'what another host says now',
+  listSessions: 'a list that is not among those of decisions.md; each of them has it',
+  listTenantSessions: 'a list that is not among those of decisions.md; each of them has it',
   listSkills: 'a list that is not among those of decisions.md; each of them has it',
   listModels: 'the platform’s models, which belong to no tenant',
   listAuditLogs: 'the log itself: `to` ends it',

@@ -30,6 +30,9 @@ const FREE_TEXTS = [
   'ssh_public_key',
   'secret',
   'token',
+  'content',
+  'summary',
+  'error',
 ];
 
 const HOSTILE: Readonly<Record<string, string>> = {

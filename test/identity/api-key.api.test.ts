@@ -153,28 +153,37 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test('a runner key allows reading its agent and its runtime, authoring skills and managing runner credentials, and nothing else', async () => {
+test('a runner key allows reading its agent and its runtime, running its sessions, authoring skills and managing runner credentials, and nothing else', async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
   const open = new Set<string>();
+  const sessionOf = async (id: string) => ((await p.send('POST', `${p.tenant}/agents/${id}/sessions`, { body: {} })).body as CreatedKey).id;
+  const sessions: Record<string, string> = { [agent]: await sessionOf(agent), [other]: await sessionOf(other) };
   for (const [name, { method, path }] of Object.entries(p.operations)) {
     const ask = (id: string) =>
-      p.send(method.toUpperCase(), path.replace(':tenant_id', p.tenant_id).replaceAll(/:\w+/g, id), {
+      p.send(method.toUpperCase(), path.replace(':tenant_id', p.tenant_id).replace(':session_id', sessions[id]!).replaceAll(/:\w+/g, id), {
         key,
         ...(method === 'get' || method === 'delete' ? {} : { body: {} }),
       });
     const [own, foreign] = [await ask(agent), await ask(other)];
-    if (path !== '/me') assert.is(foreign.status, 403, `${name} of another agent: ${foreign.status}`);
+    // A change of another agent's session is answered like one of a missing session.
+    const refused = method === 'post' && path.includes(':session_id') ? 404 : 403;
+    if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
   }
   assert.equal([...open].sort(), [
+    'appendMessage',
     'authorSkill',
+    'cancelSession',
+    'completeSession',
+    'failSession',
     'getAgent',
     'getAgentRuntime',
     'issueRunnerCredential',
     'listRunnerCredentials',
     'readMe',
+    'startSession',
   ]);
 });
 

@@ -4217,6 +4217,353 @@ where
 order by
   "integration"."provider";
 
+-- sessionPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+      and "session"."agent_id" = $3
+    order by
+      "session"."created_at" desc,
+      "session"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- sessionPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+      and "session"."agent_id" = $3
+      and ("session"."created_at", "session"."id") < ($4, $5)
+    order by
+      "session"."created_at" desc,
+      "session"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- sessionPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+      and "session"."agent_id" = $3
+    order by
+      "session"."created_at" asc,
+      "session"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- sessionPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "session"."doc" as "doc",
+              "session"."created_at" as "value",
+              "session"."id" as "id"
+            from
+              "sessions"."sessions" as "session"
+            where
+              "session"."tenant_id" = $2
+              and "session"."agent_id" = $3
+              and ("session"."created_at", "session"."id") > ($4, $5)
+            order by
+              "session"."created_at" asc,
+              "session"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "session"."doc" as "doc",
+              "session"."created_at" as "value",
+              "session"."id" as "id"
+            from
+              "sessions"."sessions" as "session"
+            where
+              "session"."tenant_id" = $6
+              and "session"."agent_id" = $7
+              and "session"."created_at" is null
+            order by
+              "session"."created_at" asc,
+              "session"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- sessionPage: with a status
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "session"."doc" as "doc",
+      "session"."created_at" as "value",
+      "session"."id" as "id"
+    from
+      "sessions"."sessions" as "session"
+    where
+      "session"."tenant_id" = $2
+      and "session"."agent_id" = $3
+      and "session"."status" = $4
+    order by
+      "session"."created_at" desc,
+      "session"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- sessionsOnPage: first page
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $2
+offset
+  $3;
+
+-- sessionsOnPage: third page
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $2
+offset
+  $3;
+
+-- sessionsOnPage: by agent_id
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."agent_id" = $2
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $3
+offset
+  $4;
+
+-- sessionsOnPage: by status
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."status" = $2
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $3
+offset
+  $4;
+
+-- sessionsOnPage: by user_id
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."shown_user_id" = $2
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $3
+offset
+  $4;
+
+-- sessionsOnPage: by from and to
+select
+  "session"."doc"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."created_at" >= $2
+  and "session"."created_at" < $3
+order by
+  "session"."created_at" desc,
+  "session"."id" desc
+limit
+  $4
+offset
+  $5;
+
+-- sessionsOfDelivery: call
+select
+  "session"."id"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."delivery_id" = $2
+limit
+  100;
+
+-- countSessions: by agent_id
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."agent_id" = $2;
+
+-- countSessions: by status
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."status" = $2;
+
+-- countSessions: by user_id
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."shown_user_id" = $2;
+
+-- countSessions: by from and to
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."created_at" >= $2
+  and "session"."created_at" < $3;
+
 -- integrationCount: call
 select
   wanted.at::integer as at,

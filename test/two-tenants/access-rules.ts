@@ -2,7 +2,8 @@
  * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
  * runner key of the agent in the path. `+ runner only`: it accepts only that key, and other callers are refused as if
  * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
- * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `in a tenant of the
+ * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the permission
+ * is required on the agent of the session in the path; `of starter`: and only who has started the session has access. `in a tenant of the
  * caller`: the path contains no tenant, and the agent is looked for in the tenants in which the credential is valid.
  */
 const TABLE = `
@@ -108,6 +109,15 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:re
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
 POST   /agents/{source_id}/clone                                        agent:read & tenant:agents:create in a tenant of the caller
 GET    /tenant/{tenant_id}/agents/{agent_id}/runtime                    agent:read + runner only
+POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:assign + runner
+GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read
+GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read on session
+POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
+POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session
+POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session
+POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session
+GET    /v1/tenants/{tenant_id}/sessions                                 tenant:audit:read
+GET    /v1/tenants/{tenant_id}/sessions/{session_id}                    tenant:audit:read
 GET    /me                                                              any
 `;
 
@@ -117,15 +127,21 @@ export type Rule = {
   readonly runnerOnly: boolean;
   readonly inBody: boolean;
   readonly onDelivery: boolean;
+  readonly onSession: boolean;
+  readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
-  all: text.replace(/ \+ runner only| \+ runner| in body| on delivery| in a tenant of the caller/g, '').split(' & '),
+  all: text
+    .replace(/ \+ runner only| \+ runner| in body| on delivery| on session| of starter| in a tenant of the caller/g, '')
+    .split(' & '),
   runner: text.includes('+ runner'),
   runnerOnly: text.includes('+ runner only'),
   inBody: text.includes('in body'),
   onDelivery: text.includes('on delivery'),
+  onSession: text.includes('on session'),
+  ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
 });
 

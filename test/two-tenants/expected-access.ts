@@ -141,8 +141,24 @@ const statusInTenant = (who: PrincipalName, permission: string, target: Target):
 const mayReadDelivery = (who: PrincipalName): boolean =>
   who === 'guest' || ['*', 'VIEWER', 'MANAGER'].includes(HOLDERS[who as Holder]?.labels ?? '');
 
+/** The principals that are the user who started the session of the dataset. */
+const STARTERS: readonly PrincipalName[] = ['owner', 'read-only owner', 'limited owner', 'auditing owner'];
+
+/** The statuses of an operation on a session. Its route checks no permission before the session is found, except for reads. */
+const statusOnSession = (who: PrincipalName, { all, runnerOnly, ofStarter }: Rule, target: Target): number => {
+  const refused = target.read ? statusInTenant(who, 'tenant:read', target) : 200;
+  if (refused !== 200) return refused;
+  const isThere = (['own', 'foreign'] as const).some((tenant) => target.path.every((state) => state === tenant));
+  if (!isThere) return 404;
+  if (who.includes('runner')) return who === 'runner' && target.tenant === 'own' ? 200 : 404;
+  const isRefused = runnerOnly || (ofStarter && !STARTERS.includes(who));
+  const status = statusInTenant(who, isRefused ? 'agent:read' : all[0]!, target);
+  return isRefused && status === 200 ? 403 : status;
+};
+
 const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
+  if (rule.onSession) return [statusOnSession(who, rule, target)];
   if (first === 'any') return [200];
   if (rule.inAnyTenant && who.includes('runner')) return [403];
   if (rule.inAnyTenant && !(who in HOLDERS)) return [404];
@@ -173,7 +189,7 @@ export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(wh
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
-  if (who === 'read-only owner' && !target.read && target.tenant === 'own') return [403];
+  if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession)) return [403];
   if (rule.inAnyTenant && target.agent === 'foreign' && (who === 'stranger' || who === 'elsewhere')) return [200];
   const allowed = statusesByRule(who, rule, target);
   // If the agent's id is in the body, the platform cannot check the permission before that id is valid.

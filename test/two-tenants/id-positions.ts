@@ -56,6 +56,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   user_id: 'member',
   new_owner_id: 'heir',
   delivery_id: 'delivery',
+  session_id: 'session',
   integration_id: 'integration',
   key_id: 'api key',
   model_id: 'model',

@@ -65,14 +65,16 @@ const FREE_NAMES: readonly ResourceType[] = ['connector'];
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked event'];
 
+const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
+
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
   if (FREE_NAMES.includes(position.type)) return false;
-  const isInside = position.type !== 'tenant' || call.path.startsWith('/tenant/');
+  const isInside = position.type !== 'tenant' || isInTenant(call);
   // The audit log accepts the ids of API keys of every kind.
   if (state === 'other type' && position.in === 'query' && position.name === 'key_id') return false;
   if (state === 'malformed') return !NAMED_TYPES.includes(position.type);
   if (state === 'sibling') return SIBLINGS.includes(position.type);
-  if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && call.path.startsWith('/tenant/');
+  if (state === 'hidden') return HIDDEN.includes(position.type) && position.in !== 'query' && isInTenant(call);
   if (state === 'suspended' || state === 'closed') return position.type === 'tenant' && isInside;
   return state !== 'foreign' || (isInside && !PLATFORM_WIDE.includes(position.type));
 };
@@ -96,7 +98,7 @@ export const variantsOf = (call: Call): Variant[] => {
       }),
     ),
   );
-  if (!call.path.startsWith('/tenant/')) return [base, ...each];
+  if (!isInTenant(call)) return [base, ...each];
   const readable = [base, ...each.filter(({ label, differs }) => label.endsWith('foreign') && differs!.in === 'path')];
   const asOf = has(call, 'as_of') ? readable.map((one): Variant => ({ ...one, label: `${one.label}, as of now`, asOf: true })) : [];
   const allIn = (state: State): Variant => ({
@@ -208,7 +210,7 @@ const withoutEchoes = ({ body, text, headers }: Answer): string => {
  * The texts in a response that show data to which the caller has no access. Ids that the caller has sent are ignored.
  */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
-  if (!call.path.startsWith('/tenant/') && call.path !== '/me') return [];
+  if (!isInTenant(call) && call.path !== '/me') return [];
   const { suspended, closed } = dataset.inactive;
   const others = [
     ...(OTHER_TENANT_PRINCIPALS.includes(who) ? dataset.marks.home : dataset.marks.away),

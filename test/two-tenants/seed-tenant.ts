@@ -24,6 +24,7 @@ export type ResourceType =
   | 'runner key'
   | 'integration'
   | 'delivery'
+  | 'session'
   | 'runner credential'
   | 'skill'
   | 'user'
@@ -119,6 +120,12 @@ export const seedTenant = async (p: Platform, slug: string) => {
   await request(p, 'PUT', `${tenant}/agents/${agent}/repo`, owner, { url: 'https://git.example.com/agent.git' });
   const tool = await post('/tools', { name: 'tool', display_name: 'Tool', description: 'A tool' });
   await post(`/agents/${agent}/tools`, { tool_id: tool.id });
+  const session = (await post(`/agents/${agent}/sessions`, { title: 'Session', user_id: ids.manager })).id;
+  await request(p, 'POST', `${tenant}/sessions/${session}/messages`, runnerKey.key, {
+    role: 'assistant',
+    content: 'A message',
+    prompt_tokens: 5,
+  });
   const resources: Resources = {
     tenant: id,
     agent,
@@ -133,6 +140,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'runner key': runnerKey.id,
     integration: integration.id,
     delivery: await sendDelivery(p, integration),
+    session,
     'runner credential': (await issueCredential(p, id, agent)).id,
     skill,
   };

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { appendMessage, MessageAppend } from '../../commands/sessions/append-message.ts';
+import { endSession, SessionEnd } from '../../commands/sessions/end-session.ts';
+import { requireReader, requireWriter, type Writers } from '../../commands/sessions/session-access.ts';
+import { withNames } from '../../commands/sessions/session-names.ts';
+import { SessionStart, startSession } from '../../commands/sessions/start-session.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { sessionPage } from '../../projections/sessions/session.queries.ts';
+import {
+  AuditSessionDetailResponse,
+  type SessionDoc,
+  sessions,
+  TaskMessageRead,
+  TaskSessionRead,
+} from '../../projections/sessions/session.ts';
+import type { Ctx, Operation, Operations } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { listQuery, windowOf } from '../http/paging.ts';
+import { readSession, transcriptQuery } from './session-transcript.ts';
+
+const AGENT_SESSIONS = '/tenant/:tenant_id/agents/:agent_id/sessions';
+const SESSION = '/tenant/:tenant_id/sessions/:session_id';
+
+const StatusFilter = z.enum(Session.SESSION_STATUSES).optional().meta({ description: 'Only sessions with this status' });
+
+/** Checks who writes to the session in the path, before the body is validated. */
+const checkWriter =
+  (others: Writers): NonNullable<Operation['preauthorize']> =>
+  (ctx: Ctx, { session_id }) =>
+    requireWriter(ctx, session_id!, others);
+
+const RUNNER_ONLY = "Requires the runner key of the session's agent.";
+
+const endOperation = (action: string, type: Session.EndEvent, summary: string) =>
+  operation({
+    method: 'post',
+    path: `${SESSION}/${action}` as `${typeof SESSION}/end`,
+    summary,
+    details: 'The same request again changes nothing. A session that has ended in another way is refused with 409.',
+    permit: 'any',
+    permissionNote:
+      type === 'SessionCancelled' ? "Requires the runner key of the session's agent, or the permission `agent:assign` on it." : RUNNER_ONLY,
+    preauthorize: checkWriter(type === 'SessionCancelled' ? 'assigners' : 'runner'),
+    body: SessionEnd,
+    reply: TaskSessionRead,
+    run: endSession(type),
+  });
+
+export const sessionOperations: Operations = {
+  startSession: operation({
+    method: 'post',
+    path: AGENT_SESSIONS,
+    summary: 'Start a session of an agent',
+    details: 'The session records the revision and the model chain of the agent. An inactive agent is refused with 409.',
+    permit: { all: ['agent:assign'], runner: true },
+    body: SessionStart,
+    reply: TaskSessionRead,
+    status: 201,
+    location: '/tenant/:tenant_id/sessions/:id',
+    run: startSession,
+  }),
+  listSessions: operation({
+    method: 'get',
+    path: AGENT_SESSIONS,
+    summary: "List an agent's sessions",
+    permit: 'agent:chat:read',
+    query: listQuery({ status: StatusFilter }),
+    reply: z.array(TaskSessionRead),
+    projection: sessions.name,
+    run: async (ctx, { tenant_id, agent_id, status, ...query }) => {
+      await loadAgent(ctx, agent_id);
+      const page = await sessionPage(ctx.reads, { tenant_id, agent_id, status }, windowOf(query));
+      return { ...page, body: JSON.stringify(await withNames(ctx, JSON.parse(page.body) as SessionDoc[])) };
+    },
+  }),
+  getSession: operation({
+    method: 'get',
+    path: SESSION,
+    summary: 'Read a session with its messages',
+    details:
+      'The messages come from the log, where they are stored encrypted. If they are too large for one page, `Link` leads to the next.',
+    permit: 'tenant:read',
+    permissionNote: "Requires the permission `agent:chat:read` on the session's agent.",
+    query: transcriptQuery,
+    reply: AuditSessionDetailResponse,
+    noConditionalGet: true,
+    run: async (ctx, { session_id, ...window }) => {
+      await requireReader(ctx, session_id);
+      return readSession(ctx, session_id, window);
+    },
+  }),
+  appendMessage: operation({
+    method: 'post',
+    path: `${SESSION}/messages`,
+    summary: 'Append a message to a session',
+    details: 'Only the runner may report the use of a model. The content is stored encrypted.',
+    permit: 'any',
+    permissionNote:
+      "Requires the runner key of the session's agent. Who has started the session may append messages of the role `user`, with the permission `agent:assign` on the agent.",
+    preauthorize: checkWriter('starter'),
+    body: MessageAppend,
+    reply: TaskMessageRead,
+    status: 201,
+    location: SESSION,
+    run: appendMessage,
+  }),
+  completeSession: endOperation('complete', 'SessionCompleted', 'End a session as completed'),
+  failSession: endOperation('fail', 'SessionFailed', 'End a session as failed'),
+  cancelSession: endOperation('cancel', 'SessionCancelled', 'Cancel a session'),
+};

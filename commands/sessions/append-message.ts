@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import * as Model from '../../domain/agents/model.ts';
+import { integer } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import { microsOf, Usd, usdOf } from '../../domain/money.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { centsOf, costByPricing, MAX_COST_MICROS } from '../../domain/sessions/usage-cost.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import { loadSession } from './session-access.ts';
+
+const MAX_TOKENS = 100_000_000;
+const Tokens = integer(0, MAX_TOKENS).default(0);
+
+export const MessageAppend = z
+  .strictObject({
+    role: z.enum(Session.MESSAGE_ROLES).meta({ description: 'Who wrote the message' }),
+    kind: z
+      .enum(Session.MESSAGE_KINDS)
+      .nullable()
+      .default(null)
+      .meta({ description: '`waiting`: the agent waits for an answer, and so does the session until the next message' }),
+    content: z.string().meta({ description: 'The text', examples: ['Please review pull request 42.'] }),
+    model_id: idOf('model', 'The model that wrote the message').nullable().default(null),
+    prompt_tokens: Tokens.meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
+    completion_tokens: Tokens.meta({ description: 'The tokens that the model returned', examples: [340] }),
+    cost_usd: Usd.max(usdOf(MAX_COST_MICROS), `must be at most ${usdOf(MAX_COST_MICROS)}`)
+      .nullable()
+      .default(null)
+      .meta({ description: "The cost in US dollars; null: by the model's pricing", examples: [0.0213] }),
+  })
+  .meta({ id: 'MessageAppend', examples: [{ role: 'user', content: 'Please review pull request 42.' }] });
+
+type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
+
+/** Where the content of a message is stored, for its encryption. */
+export const contentLocation = (tenant: string, session_id: string, message_id: string): SecretLocation => ({
+  tenant,
+  category: Session.category,
+  id: session_id,
+  field: `message/${message_id}`,
+});
+
+/** A message as TaskMessageRead shows it. */
+export const messageView = (session_id: string, message: Session.Message, content: string | null) => ({
+  ...message,
+  id: message.message_id,
+  session_id,
+  content,
+  cost_cents: centsOf(message.cost_micros),
+});
+
+const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the runner of the agent', 'runner_only');
+
+/** Refuses what only the runner of the agent may say. @throws Refusal forbidden, invalid */
+const assertFromUser = (input: Append): void => {
+  if (input.role !== 'user') throw new Refusal('forbidden', `Only the agent's runner may append messages of the role ${input.role}`);
+  if (input.kind !== null) throw runnerOnly('kind');
+  if (input.prompt_tokens > 0) throw runnerOnly('prompt_tokens');
+  if (input.completion_tokens > 0) throw runnerOnly('completion_tokens');
+  if (input.cost_usd !== null) throw runnerOnly('cost_usd');
+};
+
+/**
+ * Returns the usage of a language model that a message reports; null if it reports none. Without a model in the message,
+ * it is the primary model of the session. Without a cost, the pricing of the model yields it.
+ * @throws Refusal invalid if the model is unknown or not open to the tenant
+ */
+const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {
+  const { prompt_tokens, completion_tokens, cost_usd } = input;
+  const model_id = input.model_id ?? primary;
+  const model = model_id === null ? Model.initial : (await ctx.load(Model, model_id)).state;
+  if (input.model_id !== null && !Model.isOpenTo(model, ctx.tenant))
+    throw invalid('/model_id', 'is not a model of this tenant', 'unknown_model');
+  if (prompt_tokens + completion_tokens === 0 && cost_usd === null) return null;
+  const cost_micros = cost_usd === null ? costByPricing(model.pricing, prompt_tokens, completion_tokens) : microsOf(cost_usd);
+  return { model_id, prompt_tokens, completion_tokens, cost_micros };
+};
+
+/**
+ * Appends a message to a session that has not ended. Its content is stored encrypted.
+ * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
+ */
+export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
+  const { session_id, role, kind, content, model_id } = input;
+  if (ctx.principal.kind !== 'runner') assertFromUser(input);
+  const session = await loadSession(ctx, session_id);
+  const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
+  const message_id = ctx.newId();
+  const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(content));
+  const message = { message_id, role, kind, model_id, sealed_content };
+  const loaded = await ctx.transact(Session, session_id, Session.appendMessage(message, usage, ctx.at()));
+  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, content) };
+};

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { text } from '../../domain/fields.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import { loadSession } from './session-access.ts';
+import { sessionView } from './session-names.ts';
+
+const MAX_TEXT_LENGTH = 16_384;
+const EndText = text(0, MAX_TEXT_LENGTH).nullable().default(null);
+
+export const SessionEnd = z
+  .strictObject({
+    summary: EndText.meta({ description: 'What the session has achieved', examples: ['The pull request was approved'] }),
+    error: EndText.meta({ description: 'Why the session failed', examples: [null] }),
+  })
+  .meta({ id: 'SessionEnd', examples: [{ summary: 'The pull request was approved' }] });
+
+/** The texts with which a session ended. */
+type EndTexts = { readonly summary: string | null; readonly error: string | null };
+
+const locationOf = ({ id, tenant_id }: Session.Session, field: keyof EndTexts): SecretLocation => ({
+  tenant: tenant_id,
+  category: Session.category,
+  id,
+  field,
+});
+
+const sealText = async (ctx: Ctx, location: SecretLocation, plain: string | null): Promise<string | null> =>
+  plain === null ? null : ctx.seal(location, secret(plain));
+const openText = async (ctx: Ctx, location: SecretLocation, sealed: string | null): Promise<string | null> =>
+  sealed === null ? null : (await ctx.open(location, sealed)).reveal();
+
+/** Decrypts the texts with which a session ended. @throws Refusal not_found if the tenant was erased, unavailable */
+export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<EndTexts> => ({
+  summary: await openText(ctx, locationOf(session, 'summary'), session.sealed_summary),
+  error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
+});
+
+/** Whether the session has already ended in this way and with these texts, so that there is nothing to do. */
+const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEvent, { summary, error }: EndTexts): Promise<boolean> => {
+  if (session.status !== Session.STATUS_OF_END[type]) return false;
+  const ended = await openEndTexts(ctx, session);
+  return ended.summary === summary && ended.error === error;
+};
+
+/** Ends the session, or returns it if the same request has ended it before. @throws Refusal not_found, conflict */
+const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, texts: EndTexts): Promise<Loaded<Session.Session>> => {
+  const { state } = await loadSession(ctx, session_id);
+  const sealed_summary = await sealText(ctx, locationOf(state, 'summary'), texts.summary);
+  const sealed_error = await sealText(ctx, locationOf(state, 'error'), texts.error);
+  try {
+    return await ctx.transact(Session, session_id, Session.end(type, { sealed_summary, sealed_error }, ctx.at()));
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'conflict') throw error;
+    const current = await loadSession(ctx, session_id);
+    if (await isRepeat(ctx, current.state, type, texts)) return current;
+    throw error;
+  }
+};
+
+/**
+ * Creates the command that ends a session with this event. Ending it again in the same way, with the same texts, changes
+ * nothing. @throws Refusal not_found, conflict if it has ended otherwise
+ */
+export const endSession =
+  (type: Session.EndEvent) =>
+  async (ctx: Ctx, { session_id, summary, error }: Input<typeof SessionEnd, 'tenant_id' | 'session_id'>) => {
+    const view = await sessionView(ctx, await endOnce(ctx, type, session_id, { summary, error }));
+    return { ...view, state: { ...view.state, summary, error } };
+  };

@@ -1,0 +1,42 @@
+import type { Principal } from '../../domain/principal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import type { Ctx, Loaded } from '../context.ts';
+
+/** Loads a session of the context's tenant. @throws Refusal not_found */
+export const loadSession = async (ctx: Ctx, session_id: string): Promise<Loaded<Session.Session>> => {
+  const loaded = await ctx.load(Session, session_id);
+  Session.assertExists(loaded.state);
+  return loaded;
+};
+
+/** Who may write to a session besides the runner of its agent: the user who started it, or all who may assign work. */
+export type Writers = 'runner' | 'starter' | 'assigners';
+
+const RUNNER_ONLY = "This needs the agent's runner key";
+const RUNNER_OR_STARTER = "This needs the agent's runner key; messages of the role `user` and files may also come from who started it";
+
+const isStarter = (principal: Principal, { created_by_id }: Session.Session): boolean =>
+  principal.kind === 'user' && principal.user_id === created_by_id;
+
+/**
+ * Checks that the caller may write to a session: the runner of its agent, or one of `others`. A user also needs the
+ * permission to assign work to the agent.
+ * @throws Refusal not_found if there is no such session, or the caller may not see its agent; forbidden, tenant_suspended
+ */
+export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {
+  const { principal } = ctx;
+  const { state: session } = await loadSession(ctx, session_id);
+  if (principal.kind === 'runner' && (principal.tenant_id !== ctx.tenant || principal.agent_id !== session.agent_id)) throw notFound();
+  if (principal.kind === 'runner') return ctx.require({ all: ['agent:assign'], runner: true }, session.agent_id);
+  if (others === 'assigners' || (others === 'starter' && isStarter(principal, session)))
+    return ctx.require('agent:assign', session.agent_id);
+  await ctx.require('agent:read', session.agent_id);
+  throw new Refusal('forbidden', others === 'runner' ? RUNNER_ONLY : RUNNER_OR_STARTER);
+};
+
+/** Checks that the caller may read a session. @throws Refusal not_found, forbidden */
+export const requireReader = async (ctx: Ctx, session_id: string): Promise<void> => {
+  const { state } = await loadSession(ctx, session_id);
+  await ctx.require('agent:chat:read', state.agent_id);
+};

@@ -1,0 +1,44 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import * as User from '../../domain/identity/user.ts';
+import { type Session, userOf } from '../../domain/sessions/session.ts';
+import type { Ctx, Loaded } from '../context.ts';
+
+type Loads = Pick<Ctx, 'load'>;
+
+/** The ids in a session whose names reads show. */
+type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
+
+export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };
+
+/**
+ * Returns the present names of a session's agent and user. The user is the one for whom the session runs, or else the one
+ * who started it. An agent keeps its name after its deletion.
+ */
+export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
+  const user_id = userOf(session);
+  const [agent, user] = await Promise.all([ctx.load(Agent, session.agent_id), user_id === null ? null : ctx.load(User, user_id)]);
+  const isKnown = user !== null && user.revision >= 0;
+  return {
+    agent_name: agent.revision >= 0 ? agent.state.name : null,
+    user_email: isKnown ? user.state.email : null,
+    user_name: isKnown ? user.state.name : null,
+  };
+};
+
+/** Adds the names to the sessions of a list. Agents and users that occur several times are loaded once. */
+export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly T[]): Promise<(T & SessionNames)[]> => {
+  const loading = new Map<string, Promise<Loaded<unknown>>>();
+  const load: Ctx['load'] = (aggregate, id, options) => {
+    const key = `${aggregate.category} ${id}`;
+    const running = loading.get(key) ?? ctx.load(aggregate, id, options);
+    loading.set(key, running);
+    return running as never;
+  };
+  return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
+};
+
+/** A session as TaskSessionRead shows it: with names, and without the encrypted texts. */
+export const sessionView = async (ctx: Loads, loaded: Loaded<Session>) => ({
+  ...loaded,
+  state: { ...loaded.state, started_at: loaded.state.created_at, ...(await namesOf(ctx, loaded.state)) },
+});

@@ -1,0 +1,77 @@
+import { Refusal } from '../../domain/refusal.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { centsOf } from '../../domain/sessions/usage-cost.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { contentLocation, messageView } from './append-message.ts';
+import { openEndTexts } from './end-session.ts';
+import { loadSession } from './session-access.ts';
+import { sessionView } from './session-names.ts';
+
+/** Up to how many bytes of text a page of messages has. It has at least one message. */
+const PAGE_BYTES = 8 << 20;
+/** About how many bytes a message needs besides its text. */
+const MESSAGE_OVERHEAD_BYTES = 400;
+
+type MessageView = ReturnType<typeof messageView>;
+
+/** Which messages to read: those from the revision `from` of the session on, at most `limit`. */
+export type TranscriptWindow = { readonly from: number; readonly limit: number };
+
+/** Returns null instead of the refusal that a text cannot be decrypted, because the key of the tenant was destroyed. */
+const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
+  opening.catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'not_found') return null;
+    throw error;
+  });
+
+const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: string): Promise<string | null> =>
+  nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
+
+/**
+ * Reads messages from the session's stream, because no read model contains them. `until` is the last revision to read.
+ * `next` is the revision of the next message; null if there is none.
+ */
+const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
+  const messages: MessageView[] = [];
+  let bytes = 0;
+  let state = Session.initial;
+  for await (const event of ctx.history(Session, session_id, { from })) {
+    if (event.revision > until) break;
+    state = Session.evolve(state, event);
+    if (event.type === 'MessageAppended') {
+      if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, next: event.revision };
+      const content = await openContent(ctx, session_id, event.data.message_id, event.data.sealed_content);
+      bytes += Buffer.byteLength(content ?? '') + MESSAGE_OVERHEAD_BYTES;
+      messages.push(messageView(session_id, state.last_message!, content));
+    }
+    if (event.type === 'UsageRecorded' && messages.length > 0)
+      messages.push(messageView(session_id, state.last_message!, messages.pop()!.content));
+  }
+  return { messages, next: null };
+};
+
+/**
+ * Returns a session with messages, and the totals of the whole session. `next` is the revision with which the next page
+ * of messages starts; null if this is the last one. @throws Refusal not_found, unavailable
+ */
+export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
+  const loaded: Loaded<Session.Session> = await loadSession(ctx, session_id);
+  const { prompt_tokens, completion_tokens, cost_micros } = loaded.state;
+  const [view, texts, { messages, next }] = await Promise.all([
+    sessionView(ctx, loaded),
+    nullIfErased(openEndTexts(ctx, loaded.state)),
+    readMessages(ctx, session_id, loaded.revision, window),
+  ]);
+  const { user_email, user_name } = view.state;
+  const state = {
+    session: { ...view.state, summary: texts?.summary ?? null, error: texts?.error ?? null },
+    messages,
+    total_tokens: prompt_tokens + completion_tokens,
+    prompt_tokens,
+    completion_tokens,
+    total_cost_cents: centsOf(cost_micros),
+    user_email,
+    user_name,
+  };
+  return { ...loaded, state, next };
+};

@@ -1,0 +1,211 @@
+import type { Recorded } from '../event.ts';
+import { conflict, notFound } from '../refusal.ts';
+
+export const category = 'session';
+
+export const SESSION_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
+export type MessageRole = (typeof MESSAGE_ROLES)[number];
+
+/** A message of the kind `waiting` says that the agent waits for an answer; null for any other message. */
+export const MESSAGE_KINDS = ['waiting'] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
+
+type StartedFields = {
+  agent_id: string;
+  title: string | null;
+  /** The delivery that the session processes; null if it processes none. */
+  delivery_id: string | null;
+  cron_occurrence_id: string | null;
+  /** The user for whom the session runs; null if it is the one who started it, or nobody. */
+  user_id: string | null;
+  expires_at: string;
+  /** The revision of the agent at the start. */
+  agent_revision: number;
+  /** The model chain of the agent at the start. */
+  model_ids: readonly string[];
+  /** The primary model at the start, after failover from models that could not be used; null if there was none. */
+  model_id: string | null;
+  /** The consistency token of the newest event of the agent and its models at the start. */
+  position: string;
+};
+
+type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind; model_id: string | null };
+
+/** The use of a language model for one message. The cost is in micro-dollars. */
+export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
+
+/** How a session ended. The texts are encrypted. */
+export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
+
+export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
+
+/** Every event has the id of the agent, so that the audit log finds all events of an agent's sessions. */
+type OfAgent = { agent_id: string };
+
+export type SessionEvent =
+  | { type: 'SessionStarted'; data: StartedFields }
+  | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string } }
+  | { type: 'UsageRecorded'; data: OfAgent & Usage & { message_id: string } }
+  | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
+  | { type: 'SessionCompleted'; data: OfAgent & EndFields }
+  | { type: 'SessionFailed'; data: OfAgent & EndFields }
+  | { type: 'SessionCancelled'; data: OfAgent & EndFields }
+  | { type: 'SessionExpired'; data: OfAgent };
+
+/** The events with which a caller ends a session, and the status that each one leads to. */
+export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
+export type EndEvent = keyof typeof STATUS_OF_END;
+
+/** A message without its content, which the state leaves out because a session can have many long messages. */
+export type Message = MessageFields & Omit<Usage, 'model_id'> & { created_at: string };
+export type Attachment = AttachmentFields & { created_at: string };
+
+export type Session = StartedFields &
+  EndFields &
+  Omit<Usage, 'model_id'> & {
+    status: 'absent' | SessionStatus;
+    id: string;
+    tenant_id: string;
+    /** The user who started the session; null if the runner of the agent did. */
+    created_by_id: string | null;
+    message_count: number;
+    last_message: Message | null;
+    last_attachment: Attachment | null;
+    created_at: string;
+    completed_at: string | null;
+  };
+
+export const initial: Session = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  agent_id: '',
+  title: null,
+  delivery_id: null,
+  cron_occurrence_id: null,
+  user_id: null,
+  expires_at: '',
+  agent_revision: -1,
+  model_ids: [],
+  model_id: null,
+  position: '',
+  sealed_summary: null,
+  sealed_error: null,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cost_micros: 0,
+  created_by_id: null,
+  message_count: 0,
+  last_message: null,
+  last_attachment: null,
+  created_at: '',
+  completed_at: null,
+};
+
+const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
+
+/** The status after a message. */
+export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'waiting' ? 'waiting' : 'running');
+
+const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_micros }: Usage): Session => ({
+  ...session,
+  prompt_tokens: session.prompt_tokens + prompt_tokens,
+  completion_tokens: session.completion_tokens + completion_tokens,
+  cost_micros: session.cost_micros + cost_micros,
+  last_message: session.last_message && { ...session.last_message, prompt_tokens, completion_tokens, cost_micros },
+});
+
+export const evolve = (session: Session, { type, data, id, tenant, at, actor }: Recorded<SessionEvent>): Session => {
+  switch (type) {
+    case 'SessionStarted': {
+      const created_by_id = actor.kind === 'user' ? actor.id : null;
+      return { ...session, ...data, status: 'running', id, tenant_id: tenant, created_by_id, created_at: at };
+    }
+    case 'MessageAppended': {
+      const { message_id, role, kind, model_id } = data;
+      const last_message = { message_id, role, kind, model_id, ...NO_USAGE, created_at: at };
+      return { ...session, status: statusAfter(kind), message_count: session.message_count + 1, last_message };
+    }
+    case 'UsageRecorded':
+      return withUsage(session, data);
+    case 'SessionAttachmentAdded': {
+      const { agent_id: _, ...attachment } = data;
+      return { ...session, last_attachment: { ...attachment, created_at: at } };
+    }
+    case 'SessionCompleted':
+    case 'SessionFailed':
+    case 'SessionCancelled': {
+      const { sealed_summary, sealed_error } = data;
+      return { ...session, status: STATUS_OF_END[type], sealed_summary, sealed_error, completed_at: at };
+    }
+    case 'SessionExpired':
+      return { ...session, status: 'expired', completed_at: at };
+  }
+};
+
+/** The user whom reads show with a session: the one for whom it runs, or else the one who started it. */
+export const userOf = ({ user_id, created_by_id }: Pick<Session, 'user_id' | 'created_by_id'>): string | null => user_id ?? created_by_id;
+
+/** Checks that the session exists. @throws Refusal not_found */
+export const assertExists = ({ status }: Session): void => {
+  if (status === 'absent') throw notFound();
+};
+
+const isOpen = ({ status }: Session): boolean => status === 'running' || status === 'waiting';
+
+/** Whether the session has ended for good. Its state then never changes. */
+export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
+
+/**
+ * Checks that the session runs or waits at the time `at` (RFC 3339 UTC).
+ * @throws Refusal not_found, conflict if it has ended, or its time is over
+ */
+export const assertOpen = (session: Session, at: string): void => {
+  assertExists(session);
+  const status = isFinal(session) ? session.status : at >= session.expires_at ? 'expired' : null;
+  if (status) throw conflict('/path/session_id', 'session_ended', `The session has ended: it is ${status}`, { session_status: status });
+};
+
+/** Starts a session. */
+export const start = (data: StartedFields) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
+
+export type NewMessage = MessageFields & { readonly sealed_content: string };
+
+/**
+ * Appends a message and, if `usage` is given, the usage of the language model that wrote it.
+ * @throws Refusal not_found, conflict if the session has ended
+ */
+export const appendMessage =
+  (message: NewMessage, usage: Usage | null, at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    const { agent_id } = session;
+    const { message_id } = message;
+    const appended: SessionEvent = { type: 'MessageAppended', data: { agent_id, ...message } };
+    return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage } }] : [appended];
+  };
+
+/** Ends the session. @throws Refusal not_found, conflict if it has ended before */
+export const end =
+  (type: EndEvent, fields: EndFields, at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    return [{ type, data: { agent_id: session.agent_id, ...fields } }];
+  };
+
+/** Expires the session if its time is over at `at`; otherwise does nothing. */
+export const expire =
+  (at: string) =>
+  (session: Session): SessionEvent[] =>
+    isOpen(session) && at >= session.expires_at ? [{ type: 'SessionExpired', data: { agent_id: session.agent_id } }] : [];
+
+/** Adds a file to the session. @throws Refusal not_found, conflict if the session has ended */
+export const addAttachment =
+  (attachment: AttachmentFields, at: string) =>
+  (session: Session): SessionEvent[] => {
+    assertOpen(session, at);
+    return [{ type: 'SessionAttachmentAdded', data: { agent_id: session.agent_id, ...attachment } }];
+  };

@@ -1,0 +1,18 @@
+import type { Logger } from 'pino';
+import type { ReportKeys } from './data-key-cache.ts';
+
+/**
+ * Creates a reporter of data keys that cannot be decrypted. `report` logs each tenant once, until its keys can be
+ * decrypted again. `degradedParts` says for the health check how many tenants are affected.
+ */
+export const createKeyReporter = (logger: Pick<Logger, 'error'>): { report: ReportKeys; degradedParts: () => string[] } => {
+  const tenants = new Set<string>();
+  return {
+    report: (tenant, error) => {
+      if (!error) return void tenants.delete(tenant);
+      if (!tenants.has(tenant)) logger.error({ tenant, error: error.message }, "the tenant's data key cannot be decrypted: restore it");
+      tenants.add(tenant);
+    },
+    degradedParts: () => (tenants.size === 0 ? [] : [`data keys (of ${tenants.size} ${tenants.size === 1 ? 'tenant' : 'tenants'})`]),
+  };
+};

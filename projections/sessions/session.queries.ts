@@ -1,0 +1,100 @@
+import { defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { type SessionDoc, table } from './session.ts';
+
+type AgentSessions = { readonly tenant_id: string; readonly agent_id: string; readonly status: string | undefined };
+
+const sessionList = defineList({ table }, (db, { tenant_id, agent_id, status }: AgentSessions) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .where('session.tenant_id', '=', tenant_id)
+    .where('session.agent_id', '=', agent_id)
+    .$if(status !== undefined, (query) => query.where('session.status', '=', status!)),
+);
+
+/** Returns a page of the sessions of an agent, without names. */
+export const sessionPage = (reads: Reads, sessions: AgentSessions, window: PageWindow): Promise<Page> =>
+  reads.page(sessionList, sessions, window);
+
+/** The most sessions of one delivery that are found. */
+const MAX_SESSIONS_OF_DELIVERY = 100;
+
+const deliverySessions = defineQuery((db, { tenant_id, delivery_id }: { tenant_id: string; delivery_id: string }) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .select('session.id')
+    .where('session.tenant_id', '=', tenant_id)
+    .where('session.delivery_id', '=', delivery_id)
+    .limit(({ lit }) => lit(MAX_SESSIONS_OF_DELIVERY)),
+);
+
+/** Returns the ids of the sessions that process a delivery, in no order. */
+export const sessionsOfDelivery = async (reads: Reads, tenant_id: string, delivery_id: string): Promise<string[]> =>
+  (await reads.rows(deliverySessions, { tenant_id, delivery_id })).map(({ id }) => id);
+
+export type SessionFilter = {
+  readonly agent_id?: string | undefined;
+  readonly status?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+/** Which sessions of a tenant are selected. A page has its number of sessions after the first `skipped` ones. */
+type SelectedSessions = SessionFilter & { readonly tenant_id: string };
+
+const numberedPage = defineQuery(
+  (
+    db,
+    {
+      tenant_id,
+      agent_id,
+      status,
+      user_id,
+      from,
+      to,
+      skipped,
+      size,
+    }: SelectedSessions & { readonly skipped: number; readonly size: number },
+  ) =>
+    db
+      .selectFrom('sessions.sessions as session')
+      .select('session.doc')
+      .where('session.tenant_id', '=', tenant_id)
+      .$if(agent_id !== undefined, (query) => query.where('session.agent_id', '=', agent_id!))
+      .$if(status !== undefined, (query) => query.where('session.status', '=', status!))
+      .$if(user_id !== undefined, (query) => query.where('session.shown_user_id', '=', user_id!))
+      .$if(from !== undefined, (query) => query.where('session.created_at', '>=', from!))
+      .$if(to !== undefined, (query) => query.where('session.created_at', '<', to!))
+      .orderBy('session.created_at', 'desc')
+      .orderBy('session.id', 'desc')
+      .offset(skipped)
+      .limit(size),
+);
+
+const selectedCount = defineQuery((db, { tenant_id, agent_id, status, user_id, from, to }: SelectedSessions) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .select(({ cast, fn }) => cast<number>(fn.countAll(), 'integer').as('count'))
+    .where('session.tenant_id', '=', tenant_id)
+    .$if(agent_id !== undefined, (query) => query.where('session.agent_id', '=', agent_id!))
+    .$if(status !== undefined, (query) => query.where('session.status', '=', status!))
+    .$if(user_id !== undefined, (query) => query.where('session.shown_user_id', '=', user_id!))
+    .$if(from !== undefined, (query) => query.where('session.created_at', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('session.created_at', '<', to!)),
+);
+
+/** Returns the sessions of a numbered page, newest first, without names. `page` starts at 1. */
+export const sessionsOnPage = async (
+  reads: Reads,
+  tenant_id: string,
+  filter: SessionFilter,
+  { page, per_page }: { readonly page: number; readonly per_page: number },
+): Promise<SessionDoc[]> =>
+  (await reads.rows(numberedPage, { ...filter, tenant_id, skipped: (page - 1) * per_page, size: per_page })).map(
+    ({ doc }) => JSON.parse(doc) as SessionDoc,
+  );
+
+/** Counts the sessions of a tenant that the filter selects. Without a filter, use the counter of the projection. */
+export const countSessions = async (reads: Reads, tenant_id: string, filter: SessionFilter): Promise<number> =>
+  (await reads.rows(selectedCount, { ...filter, tenant_id }))[0]?.count ?? 0;

@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { add, type Change, insert, type Projection, patch } from '../projection.ts';
+import type { Table } from '../table.ts';
+import { tenantCounter } from '../tenant-counter.ts';
+
+const fields = {
+  id: idOf('session'),
+  tenant_id: idOf('tenant'),
+  agent_id: idOf('agent'),
+  status: z.enum(Session.SESSION_STATUSES).meta({
+    description:
+      '`running` from the start; `waiting` after a message of the kind `waiting`, until the next message. The others are final. `pending` is not used',
+  }),
+  title: z
+    .string()
+    .nullable()
+    .meta({ description: 'What the session is about', examples: ['Review of pull request 42'] }),
+  created_by_id: idOf('user').nullable().meta({ description: 'The user who started the session; null if the runner of the agent did' }),
+  message_count: z.int().meta({ description: 'The number of messages', examples: [12] }),
+  created_at: Timestamp,
+  started_at: Timestamp.meta({ description: 'When the session started' }),
+  completed_at: Timestamp.nullable().meta({ description: 'When the session ended; null if it has not ended', examples: [null] }),
+};
+
+/** What a session has besides: fields that the lists for auditors leave out. */
+const furtherFields = {
+  user_id: idOf('user')
+    .nullable()
+    .meta({ description: 'The user for whom the session runs; null if it is the one who started it, or nobody' }),
+  agent_revision: z.int().meta({ description: 'The revision of the agent when the session started', examples: [3] }),
+  model_id: idOf('model').nullable().meta({ description: 'The primary model when the session started; null if the agent had none' }),
+  model_ids: z.array(idOf('model')).meta({ description: 'The model chain of the agent when the session started' }),
+  delivery_id: idOf('delivery').nullable().meta({ description: 'The delivery that the session processes' }),
+  cron_occurrence_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The occurrence of a cron job that the session processes', examples: [null] }),
+  position: z.string().meta({
+    description: 'The consistency token of the newest event of the agent and its models when the session started',
+    examples: ['1024:1024'],
+  }),
+  expires_at: Timestamp.meta({ description: 'When the session expires if it has not ended before' }),
+};
+
+/** Names are those of the present, and so no row contains them. */
+const names = {
+  agent_name: z
+    .string()
+    .nullable()
+    .meta({ description: 'The name of the agent', examples: ['Reviewer'] }),
+  user_email: z
+    .string()
+    .nullable()
+    .meta({ description: 'The e-mail address of the user for whom the session runs', examples: ['ada@example.com'] }),
+  user_name: z
+    .string()
+    .nullable()
+    .meta({ description: 'The name of this user', examples: ['Ada Lovelace'] }),
+};
+
+const ending = (what: string, example: string) =>
+  z
+    .string()
+    .nullable()
+    .meta({ description: what, examples: [example] })
+    .optional();
+
+export const AuditSessionListItem = z.object({ ...fields, ...names }).meta({ id: 'AuditSessionListItem' });
+
+export const TaskSessionRead = z
+  .object({
+    ...fields,
+    ...furtherFields,
+    ...names,
+    summary: ending('What the session has achieved. Lists leave it out', 'The pull request was approved'),
+    error: ending('Why the session failed. Lists leave it out', 'The model refused the request'),
+  })
+  .meta({ id: 'TaskSessionRead' });
+
+export const TaskMessageRead = z
+  .object({
+    id: idOf('message'),
+    session_id: idOf('session'),
+    role: z.enum(Session.MESSAGE_ROLES).meta({ description: 'Who wrote the message' }),
+    kind: z
+      .enum(Session.MESSAGE_KINDS)
+      .nullable()
+      .meta({ description: '`waiting`: the agent waits for an answer; null for any other message', examples: [null] }),
+    content: z
+      .string()
+      .nullable()
+      .meta({ description: 'The text; null if it can no longer be decrypted', examples: ['Please review pull request 42.'] }),
+    model_id: idOf('model').nullable().meta({ description: 'The model that wrote the message; null if none did' }),
+    prompt_tokens: z.int().meta({ description: 'The tokens that were sent to the model', examples: [1200] }),
+    completion_tokens: z.int().meta({ description: 'The tokens that the model returned', examples: [340] }),
+    cost_cents: z.int().meta({ description: 'The cost in US cents, rounded', examples: [2] }),
+    created_at: Timestamp,
+  })
+  .meta({ id: 'TaskMessageRead' });
+
+const Total = z.int();
+
+export const AuditSessionDetailResponse = z
+  .object({
+    session: TaskSessionRead.meta({ description: 'The session' }),
+    messages: z.array(TaskMessageRead).meta({ description: 'The messages, the oldest first' }),
+    total_tokens: Total.meta({ description: 'The tokens of all messages of the session', examples: [1540] }),
+    completion_tokens: Total.meta({ description: 'The tokens that models returned', examples: [340] }),
+    prompt_tokens: Total.meta({ description: 'The tokens that were sent to models', examples: [1200] }),
+    total_cost_cents: Total.meta({ description: 'The cost of the session in US cents, rounded', examples: [2] }),
+    user_email: names.user_email,
+    user_name: names.user_name,
+  })
+  .meta({ id: 'AuditSessionDetailResponse' });
+
+const SessionRow = z.object({ ...fields, ...furtherFields });
+export type SessionDoc = z.output<typeof SessionRow>;
+
+/** `shown_user_id` is the user whom lists show with the session, and `until` its time to expire while it has not ended. */
+export const table = {
+  name: 'sessions',
+  key: ['tenant_id', 'id'],
+  stream: Session.category,
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    agent_id: 'text',
+    shown_user_id: 'text',
+    status: 'text',
+    created_at: 'timestamptz',
+    delivery_id: 'text',
+    until: 'timestamptz',
+  },
+  counters: ['message_count'],
+  docs: { doc: SessionRow },
+  indexes: [
+    { columns: ['tenant_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'agent_id', 'status', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'shown_user_id', 'created_at', 'id'], withoutNull: 'shown_user_id' },
+    { columns: ['tenant_id', 'status', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'delivery_id'], withoutNull: 'delivery_id' },
+    { columns: ['until', 'id'], withoutNull: 'until' },
+  ],
+} as const satisfies Table;
+
+/** The use of language models by agent, model and day (UTC). The model is empty if the event names none. */
+export const usageTable = {
+  name: 'usage_days',
+  key: ['tenant_id', 'day', 'agent_id', 'model_id'],
+  columns: { tenant_id: 'text', day: 'text', agent_id: 'text', model_id: 'text' },
+  counters: ['requests', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
+  countersOnly: true,
+  docs: {},
+} as const satisfies Table;
+
+export const sessionCounter = tenantCounter('session', 'sessions');
+
+type Started = Recorded<Extract<Session.SessionEvent, { type: 'SessionStarted' }>>;
+type Used = Recorded<Extract<Session.SessionEvent, { type: 'UsageRecorded' }>>;
+
+const inserted = (event: Started): Change => {
+  const { id, tenant, at, data } = event;
+  const { created_by_id } = Session.evolve(Session.initial, event);
+  const { expires_at, user_id } = data;
+  return insert('sessions', {
+    ...data,
+    id,
+    tenant_id: tenant,
+    status: 'running',
+    created_by_id,
+    shown_user_id: user_id ?? created_by_id,
+    until: expires_at,
+    created_at: at,
+    started_at: at,
+    completed_at: null,
+  });
+};
+
+const usageOf = ({ tenant, at, data }: Used): Change => {
+  const { agent_id, model_id, prompt_tokens, completion_tokens, cost_micros } = data;
+  const key = { tenant_id: tenant, day: at.slice(0, 10), agent_id, model_id: model_id ?? '' };
+  return add('usage_days', key, { requests: 1, prompt_tokens, completion_tokens, cost_micros });
+};
+
+const ended =
+  (status: Session.SessionStatus) =>
+  ({ tenant, id, at }: { tenant: string; id: string; at: string }): Change =>
+    patch('sessions', { tenant_id: tenant, id }, { status, until: null, completed_at: at });
+
+/** Sessions without their messages, which only the log contains, and the use of language models by day. */
+export const sessions = {
+  name: 'sessions',
+  version: 1,
+  categories: [Session.category],
+  tables: [table, usageTable, sessionCounter.table],
+  on: {
+    SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
+    MessageAppended: ({ tenant, id, data }) => [
+      add('sessions', { tenant_id: tenant, id }, { message_count: 1 }),
+      patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(data.kind) }),
+    ],
+    UsageRecorded: usageOf,
+    SessionAttachmentAdded: 'ignore',
+    SessionCompleted: ended('completed'),
+    SessionFailed: ended('failed'),
+    SessionCancelled: ended('cancelled'),
+    SessionExpired: ended('expired'),
+  },
+} as const satisfies Projection<Session.SessionEvent>;

@@ -1,0 +1,139 @@
+import { AckPolicy, type ConsumerMessages, connect, credsAuthenticator, type NatsConnection, StorageType } from 'nats';
+import { ensureConsumer } from '../../infra/nats/jetstream.ts';
+import { call, fillPlatform } from './dataset.ts';
+import { count, milliseconds, table } from './format.ts';
+import { type Figures, figuresOf, histogram, load, record } from './load.ts';
+import { startPlatform } from './platform.ts';
+import { createRequestFactory, nameOf } from './request-names.ts';
+import { type Bench, deliveryRequests, waitUntilIdle } from './workloads.ts';
+
+const SIZES = { tenants: 2, agents: 10_000, integrations: 20 };
+const RATE = 100;
+const CONNECTIONS = 16;
+const WARMUP_SECONDS = 3;
+const PROBE_STREAM = 'BENCH_PROBE';
+const PROBE_INTERVAL_MS = 10;
+const DELIVERY_ID = /"providerid":"([^"]+)"/;
+const MAX_LATENESS_MS = 10_000;
+const POLL_MS = 20;
+
+const consumeWith = async (nats: NatsConnection, stream: string, consumer: string, onMessage: (text: string) => void) => {
+  const messages: ConsumerMessages = await (await nats.jetstream().consumers.get(stream, consumer)).consume({
+    max_messages: 200,
+    callback: (message) => {
+      onMessage(message.string());
+      message.ack();
+    },
+  });
+  return messages;
+};
+
+/**
+ * Publishes small messages to a stream of its own and receives them, at the same rate as the deliveries. @returns the
+ * function that ends this, with the times from the publication of a message to its receipt
+ */
+const startProbe = async (nats: NatsConnection): Promise<() => Promise<Figures>> => {
+  const { streams, consumers } = await nats.jetstreamManager();
+  await streams.add({ name: PROBE_STREAM, subjects: [PROBE_STREAM], storage: StorageType.File });
+  await consumers.add(PROBE_STREAM, { durable_name: 'probe', ack_policy: AckPolicy.Explicit });
+  const times = histogram();
+  const received = await consumeWith(nats, PROBE_STREAM, 'probe', (text) => record(times, performance.now() - Number(text)));
+  const startedAt = performance.now();
+  const timer = setInterval(() => void nats.jetstream().publish(PROBE_STREAM, String(performance.now())), PROBE_INTERVAL_MS);
+  return async () => {
+    clearInterval(timer);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await received.close();
+    await streams.delete(PROBE_STREAM);
+    return figuresOf(times, (performance.now() - startedAt) / 1_000);
+  };
+};
+
+/** Sends deliveries at a fixed rate. @returns the times from when each should be sent until a runner has received it */
+const sendDeliveries = async ({ platform, dataset, seconds, warmup }: Bench, nats: NatsConnection): Promise<Figures> => {
+  const times = histogram();
+  const dueAt = new Map<string, number>();
+  const startedAt = performance.now();
+  const onMessage = (text: string): void => {
+    const id = DELIVERY_ID.exec(text)?.[1] ?? '';
+    const due = dueAt.get(id);
+    if (due !== undefined && dueAt.delete(id) && due > startedAt + warmup * 1_000) record(times, performance.now() - due);
+  };
+  const agents = new Map(dataset.integrations.map(({ agent, tenant }) => [agent, dataset.tenants[tenant]!.id]));
+  const runners: ConsumerMessages[] = [];
+  for (const [agent, tenant] of agents) {
+    const { stream_name, name } = await ensureConsumer(nats, tenant, agent);
+    runners.push(await consumeWith(nats, stream_name, name, onMessage));
+  }
+  const requests = deliveryRequests(dataset, 'each');
+  const bytesOf = createRequestFactory(requests);
+  const request = (number: number, due: number): Buffer => {
+    dueAt.set(nameOf(requests.run, number), due);
+    return bytesOf(number);
+  };
+  await load({ port: platform.port, warmup, seconds, connections: CONNECTIONS, rate: RATE, request });
+  for (const end = Date.now() + MAX_LATENESS_MS; dueAt.size > 0 && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  await Promise.all(runners.map((each) => each.close()));
+  return figuresOf(times, seconds, dueAt.size);
+};
+
+/** Rebuilds projections one after another until stopped. @returns the function that stops this, with their number */
+const startRebuilds = ({ platform: { port, key } }: Bench): (() => Promise<number>) => {
+  let isStopped = false;
+  let rebuilt = 0;
+  const rebuild = async (name: string): Promise<void> => {
+    const { status, text } = await call(port, key, 'POST', `/admin/projections/${name}/rebuild`);
+    if (status !== 202) throw new Error(`the rebuild of ${name} was answered ${status}: ${text}`);
+    const path = `/admin/projections/${name}/rebuilds/${(JSON.parse(text) as { id: string }).id}`;
+    const state = async (): Promise<string> => (JSON.parse((await call(port, key, 'GET', path)).text) as { state: string }).state;
+    while ((await state()) === 'running') await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await call(port, key, 'POST', `${path}/abort`);
+    rebuilt++;
+  };
+  const running = (async () => {
+    while (!isStopped) for (const name of ['agents', 'deliveries']) if (!isStopped) await rebuild(name);
+  })();
+  return async () => {
+    isStopped = true;
+    await running;
+    return rebuilt;
+  };
+};
+
+type Measurement = { readonly delivery: Figures; readonly broker: Figures; readonly rebuilt: number };
+
+const measure = async (bench: Bench, nats: NatsConnection, withRebuilds: boolean): Promise<Measurement> => {
+  const endProbe = await startProbe(nats);
+  const endRebuilds = withRebuilds ? startRebuilds(bench) : async () => 0;
+  const delivery = await sendDeliveries(bench, nats);
+  return { delivery, rebuilt: await endRebuilds(), broker: await endProbe() };
+};
+
+/**
+ * Measures the time from the post of a delivery to its receipt by a runner, at 100 deliveries a second, and at the same
+ * time that of a message that is published directly. Each run has a part while nothing else happens, and a part while
+ * projections are rebuilt. @returns the table of the figures
+ */
+export const deliveryBench = async (runs: number, seconds: number): Promise<string> => {
+  const platform = await startPlatform();
+  const dataset = await fillPlatform(platform.port, platform.key, SIZES);
+  const bench: Bench = { platform, dataset, seconds, warmup: WARMUP_SECONDS };
+  await waitUntilIdle(bench);
+  const authenticator = credsAuthenticator(platform.natsCredentials());
+  const nats = await connect({ servers: platform.natsUrl(), authenticator });
+  const rows: string[][] = [];
+  for (let run = 1; run <= runs; run++)
+    for (const withRebuilds of [false, true]) {
+      const { delivery, broker, rebuilt } = await measure(bench, nats, withRebuilds);
+      const times = [delivery.p50, delivery.p99, broker.p50, broker.p99, delivery.p99 - broker.p99].map(milliseconds);
+      rows.push([
+        `${run}, ${withRebuilds ? `${rebuilt} rebuilds` : 'no rebuild'}`,
+        count(delivery.rate),
+        ...times,
+        String(delivery.failed),
+      ]);
+    }
+  await nats.close();
+  return table(['run', 'deliveries/s', 'p50 ms', 'p99 ms', 'JetStream p50', 'JetStream p99', 'p99 above it', 'lost'], rows);
+};

@@ -1,0 +1,110 @@
+// limit: 120 s for this file (test/run.ts)
+import * as assert from 'uvu/assert';
+import { openLog } from '../../infra/eventstore/client.ts';
+import { manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
+import { createRelayLag } from '../../infra/reactors/relay-lag.ts';
+import { startRelayThread } from '../../infra/reactors/relay-thread.ts';
+import { appendDeliveries, eventIdOf } from '../fixtures/generated-log.ts';
+import { type NatsServer, startNatsServer, waitUntil } from '../fixtures/nats-server.ts';
+import { startStore } from '../fixtures/store-process.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+const BLOCKED_MS = 1_500;
+const now = (): string => new Date().toISOString();
+
+/** Blocks the event loop of this thread, as a projection may do. */
+const blockEventLoop = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+const recordingLogger = () => {
+  const warnings: string[] = [];
+  const ignore = (): void => {};
+  return { warnings, logger: { debug: ignore, info: ignore, warn: (_: object, text: string) => void warnings.push(text), error: ignore } };
+};
+
+const startServices = async () => {
+  const [store, broker] = await Promise.all([startStore(), startNatsServer()]);
+  const log = openLog(store.url);
+  afterTest(async () => {
+    await log.close();
+    await broker.close();
+    await store.end();
+  });
+  const { natsUrl, natsAccountSeed } = broker.address;
+  const addresses = { natsUrl, natsAccountSeed, publicUrl: 'http://127.0.0.1', eventstoreUrl: store.url };
+  return { log, broker, task: { ...addresses, masterKeyFile: '', compileCache: COMPILE_CACHE } };
+};
+
+const messagesOf = async (broker: NatsServer): Promise<{ id: string; at: number }[]> => {
+  const { streams } = await manager(await broker.connect());
+  const { state } = await streams.info(STREAM);
+  const messages = [];
+  for (let seq = 1; seq <= state.last_seq; seq++) {
+    const { header, time } = await streams.getMessage(STREAM, { seq });
+    messages.push({ id: header.get('Nats-Msg-Id'), at: time.getTime() });
+  }
+  return messages;
+};
+
+test('the relay publishes a delivery at once while the event loop of its process is blocked, and reports its position', async () => {
+  const { log, broker, task } = await startServices();
+  const { logger } = recordingLogger();
+  const relay = startRelayThread({ task, logger });
+  afterTest(relay.close);
+  await appendDeliveries(log, 0, 5, now());
+  await waitUntil(() => relay.status().published === 5);
+  await log.append('item-platform.a', 'none', [
+    {
+      id: crypto.randomUUID(),
+      type: 'Happened',
+      data: {},
+      meta: { tenant: 'platform', actor: { kind: 'system', id: 'test' }, at: now(), v: 1 },
+    },
+  ]);
+  await appendDeliveries(log, 5, 6, now());
+  const blockedUntil = Date.now() + BLOCKED_MS;
+  blockEventLoop(BLOCKED_MS);
+  await waitUntil(() => relay.status().published === 6);
+  const messages = await messagesOf(broker);
+  assert.equal(
+    messages.map(({ id }) => id),
+    Array.from({ length: 6 }, (_, index) => eventIdOf(index)),
+  );
+  assert.ok(messages.at(-1)!.at < blockedUntil - BLOCKED_MS / 3, `${blockedUntil - messages.at(-1)!.at} ms before the end of the block`);
+  assert.is(relay.status().state, 'relaying');
+  const nats = await broker.connect();
+  const lag = createRelayLag({ log, nats: () => nats, relay: () => relay });
+  assert.equal(await lag(), { events: 0, seconds: 0 });
+  await relay.close();
+  assert.is(await relay.publishedThrough(), null);
+});
+
+test('if the thread of the relay fails, the status says why, and the thread is started again until it works', async () => {
+  const { log, broker, task } = await startServices();
+  await appendDeliveries(log, 0, 3, now());
+  const { logger, warnings } = recordingLogger();
+  const failing = { ...task, eventstoreUrl: 'not a connection string' };
+  const relay = startRelayThread({ task: failing, logger });
+  afterTest(relay.close);
+  await waitUntil(() => warnings.length >= 2);
+  assert.equal([...new Set(warnings)], ['the thread of the relay has failed and is started again']);
+  assert.is(relay.status().state, 'waiting');
+  assert.match(relay.status().last_error!, /the thread of the relay has failed: /);
+  failing.eventstoreUrl = task.eventstoreUrl;
+  await waitUntil(() => relay.status().published === 3);
+  assert.is((await messagesOf(broker)).length, 3);
+});
+
+test('the thread of the relay ends promptly when it is closed before the broker can be reached', async () => {
+  const { broker, task } = await startServices();
+  await broker.kill();
+  const { logger } = recordingLogger();
+  const relay = startRelayThread({ task, logger });
+  await waitUntil(() => relay.status().last_error !== null);
+  assert.match(relay.status().last_error!, /no connection to the message broker/);
+  const startedAt = Date.now();
+  await relay.close();
+  assert.ok(Date.now() - startedAt < 8_000, `${Date.now() - startedAt} ms`);
+});
+
+test.run();

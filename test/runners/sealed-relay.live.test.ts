@@ -1,0 +1,141 @@
+import { writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NatsConnection } from 'nats';
+import { pino } from 'pino';
+import * as assert from 'uvu/assert';
+import { parseStream } from '../../domain/event.ts';
+import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
+import { manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { startRelay } from '../../infra/reactors/relay.ts';
+import { openEventOpener } from '../../infra/vault/event-opener.ts';
+import type { BytesEvent } from '../../infra/vault/sealed-events.ts';
+import { openVault } from '../../infra/vault/vault.ts';
+import { appendDeliveries, appendRequeues, eventIdOf, requeuedIdOf, TENANT } from '../fixtures/generated-log.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+const AT = new Date().toISOString();
+
+/** A log with its vault, and a log that seals the deliveries appended to it. */
+const given = async () => {
+  const log = memoryLog();
+  const masterKeyFile = join(createTempDirectory().dir, 'master.key');
+  const vault = await openVault({ log, masterKeyFile });
+  const sealing: Log = {
+    ...log,
+    append: async (stream, expected, events, options) => {
+      const seal = async (event: (typeof events)[number]) =>
+        event.data instanceof Uint8Array ? vault.sealEvent(parseStream(stream)!, event as BytesEvent) : event;
+      return log.append(stream, expected, await Promise.all(events.map(seal)), options);
+    },
+  };
+  return { log, sealing, masterKeyFile };
+};
+
+const startTestRelay = async (log: Log, nats: NatsConnection, masterKeyFile: string) => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const openEvent = openEventOpener({ log, masterKeyFile });
+  const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test', openEvent });
+  afterTest(relay.close);
+  return { ...relay, lines };
+};
+
+const messagesIn = async (nats: NatsConnection, count: number) => {
+  const { streams } = await manager(nats);
+  const messages = await Promise.all(Array.from({ length: count }, (_, index) => streams.getMessage(STREAM, { seq: index + 1 })));
+  return messages.map((message) => ({ id: message!.header.get('Nats-Msg-Id'), n: JSON.parse(message!.string()).data.n as number }));
+};
+
+test(
+  'a runner gets the opened body of a sealed delivery, and of its redelivery',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, sealing, masterKeyFile } = await given();
+    await appendDeliveries(log, 0, 1, AT);
+    await appendDeliveries(sealing, 1, 3, AT);
+    await appendRequeues(log, 2, AT);
+    const relay = await startTestRelay(log, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 5);
+    assert.equal(await messagesIn(nats, 5), [
+      { id: eventIdOf(0), n: 0 },
+      { id: eventIdOf(1), n: 1 },
+      { id: eventIdOf(2), n: 2 },
+      { id: requeuedIdOf(0), n: 0 },
+      { id: requeuedIdOf(1), n: 1 },
+    ]);
+  }),
+);
+
+test(
+  'deliveries with damaged bodies are logged and skipped, and later ones are published',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, sealing, masterKeyFile } = await given();
+    await appendDeliveries(sealing, 0, 3, AT);
+    const damaged = log.events.find(({ event_id }) => event_id === eventIdOf(1))!;
+    (damaged.data as Uint8Array)[20]! ^= 1;
+    const relay = await startTestRelay(log, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 2);
+    assert.equal(await messagesIn(nats, 2), [
+      { id: eventIdOf(0), n: 0 },
+      { id: eventIdOf(2), n: 2 },
+    ]);
+    const reports = relay.lines.filter((line) => line.includes(eventIdOf(1)));
+    assert.is(reports.length, 1);
+    assert.match(reports[0]!, /"level":50.*is not sent to its runner, because its body cannot be opened/);
+  }),
+);
+
+test(
+  "after a tenant's key was destroyed, the relay skips its deliveries without waiting",
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, sealing, masterKeyFile } = await given();
+    await appendDeliveries(sealing, 0, 3, AT);
+    await appendRequeues(log, 1, AT);
+    await appendDeliveries(log, 3, 4, AT);
+    const erased: Log = {
+      ...log,
+      read: (stream, options) => {
+        if (stream === `key-${TENANT}.vault`) throw new LogError('gone', 'the stream was deleted');
+        return log.read(stream, options);
+      },
+    };
+    const relay = await startTestRelay(erased, nats, masterKeyFile);
+    await waitUntil(() => relay.status().published === 1);
+    assert.equal(await messagesIn(nats, 1), [{ id: eventIdOf(3), n: 3 }]);
+    assert.equal([relay.status().state, relay.status().last_error], ['relaying', null]);
+    assert.not.ok(
+      relay.lines.some((line) => /"level":[45]0/.test(line)),
+      'erased deliveries are not an error',
+    );
+  }),
+);
+
+test(
+  'without the master key, the relay waits and names the reason; with the key in place, it publishes everything in order',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const { log, sealing, masterKeyFile } = await given();
+    await appendDeliveries(sealing, 0, 3, AT);
+    const elsewhere = join(createTempDirectory().dir, 'master.key');
+    const relay = await startTestRelay(log, nats, elsewhere);
+    await waitUntil(() => relay.status().last_error !== null);
+    assert.match(relay.status().last_error!, /^the master key .* is missing/);
+    writeFileSync(elsewhere, Buffer.alloc(32, 1));
+    await waitUntil(() => /is not the one that wrapped/.test(relay.status().last_error ?? ''));
+    assert.is(relay.status().published, 0);
+    await rename(masterKeyFile, elsewhere);
+    await waitUntil(() => relay.status().published === 3);
+    assert.equal(
+      (await messagesIn(nats, 3)).map(({ n }) => n),
+      [0, 1, 2],
+    );
+  }),
+);
+
+test.run();

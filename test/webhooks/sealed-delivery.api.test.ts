@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import * as assert from 'uvu/assert';
+import type { Recorded } from '../../domain/event.ts';
+import { type Log, LogError } from '../../infra/eventstore/event-log.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+const CANARY = 'canary-7f3a in the body of a delivery';
+const BODY = JSON.stringify({ note: CANARY });
+const LARGE = Buffer.from(JSON.stringify({ note: CANARY, filler: 'x'.repeat(1_900_000) }));
+
+const given = async () => {
+  const hook = await createWebhookPlatform();
+  afterTest(hook.close);
+  const deliver = async (id: string, body: string | Buffer = BODY): Promise<string> => {
+    const answer = await hook.deliver(body, { 'x-github-delivery': id, 'content-length': String(Buffer.byteLength(body)) });
+    assert.is(answer.status, 202, answer.text);
+    return answer.json.id as string;
+  };
+  /** Another process on the same platform, whose log is changed in some way. */
+  const beside = async (log: Log) => {
+    const other = await hook.startSecondProcess(log);
+    afterTest(other.close);
+    const get = (path: string) => other.request(`${hook.tenant}/${path}`, { headers: { authorization: `Bearer ${hook.key}` } });
+    return { ...other, get };
+  };
+  return { ...hook, deliver, post: hook.deliver, beside };
+};
+
+type Given = Awaited<ReturnType<typeof given>>;
+
+/** The log of the platform, in which the stream of the tenant's keys is read as `read` says. */
+const withKeys = ({ log, tenant_id }: Given, read: Log['read']): Log => ({
+  ...log,
+  read: (stream, options) => (stream === `key-${tenant_id}.vault` ? read(stream, options) : log.read(stream, options)),
+});
+
+const bytesOf = ({ data }: Recorded): Buffer => Buffer.from(data instanceof Uint8Array ? data : JSON.stringify(data));
+
+test('no event and no log line contains the body of a delivery, small or large; those who may read it get the bytes', async () => {
+  const hook = await given();
+  const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
+  for (const event of hook.log.events) {
+    assert.not.ok(bytesOf(event).includes('canary'), event.type);
+    assert.not.ok(JSON.stringify(event.meta).includes('canary'), event.type);
+  }
+  assert.not.match(hook.lines.join('\n'), /canary/);
+  assert.is(hook.ofType('WebhookAccepted', 'DeliveryBodyPart').length, 5);
+  assert.is((await hook.call('GET', `deliveries/${ids[0]}/body`)).text, BODY);
+  assert.is((await hook.call('GET', `deliveries/${ids[1]}/body`)).text, LARGE.toString());
+  await hook.waitForProjections();
+  const [small, large] = [await hook.call('GET', `deliveries/${ids[0]}`), await hook.call('GET', `deliveries/${ids[1]}`)];
+  assert.equal([small.json.payload, small.json.payload_missing], [JSON.parse(BODY), null]);
+  assert.equal([large.json.payload, large.json.payload_missing], [null, 'too_large']);
+  assert.is(small.json.sealed, undefined, 'how the body is sealed is not part of the delivery');
+});
+
+test('the body of a blocked delivery is sealed, too', async () => {
+  const hook = await given();
+  await hook.post(`{"half": "${CANARY}`);
+  const [blocked] = hook.ofType('WebhookBlocked');
+  assert.not.ok(bytesOf(blocked!).includes('canary'));
+  await hook.waitForProjections();
+  assert.is((await hook.call('GET', `deliveries/${blocked!.id}`)).json.payload, `{"half": "${CANARY}`);
+});
+
+test('a delivery that was recorded before bodies were sealed is read as it is', async () => {
+  const hook = await given();
+  await hook.deliver('sealed');
+  const [sealed] = hook.accepted();
+  const { sealed: _, ...facts } = sealed!.meta.facts!;
+  const id = 'c0123456789abcdefghijklmn';
+  const meta = { ...sealed!.meta, facts: { ...facts, provider_delivery_id: 'old' } };
+  await hook.log.append(`delivery-${hook.tenant_id}.${id}`, 'none', [
+    { id: randomUUID(), type: 'WebhookAccepted', data: Buffer.from(BODY), meta },
+  ]);
+  await hook.waitForProjections();
+  assert.equal((await hook.call('GET', `deliveries/${id}`)).json.payload, JSON.parse(BODY));
+  assert.is((await hook.call('GET', `deliveries/${id}/body`)).text, BODY);
+});
+
+test('bodies that were swapped between two deliveries are not shown: the facts say so, /body answers 500, and the operator is told', async () => {
+  const hook = await given();
+  const ids = [await hook.deliver('one'), await hook.deliver('two', '{"two":2}')];
+  const [one, two] = hook.accepted() as { data: Uint8Array; meta: Recorded['meta'] }[];
+  [one!.data, two!.data] = [two!.data, one!.data];
+  await hook.waitForProjections();
+  for (const id of ids) {
+    const detail = await hook.call('GET', `deliveries/${id}`);
+    assert.equal([detail.status, detail.json.payload, detail.json.payload_missing], [200, null, 'damaged']);
+    const body = await hook.call('GET', `deliveries/${id}/body`);
+    assert.equal([body.status, body.json.code], [500, 'internal']);
+    assert.match(body.text, /The stored body is damaged/);
+  }
+  assert.match(hook.lines.join('\n'), /the body of a delivery cannot be opened/);
+});
+
+test('chunks that were swapped within a body are not returned', async () => {
+  const hook = await given();
+  const id = await hook.deliver('large', LARGE);
+  const [first, second] = hook.ofType('DeliveryBodyPart') as { data: Uint8Array }[];
+  [first!.data, second!.data] = [second!.data, first!.data];
+  assert.is((await hook.call('GET', `deliveries/${id}/body`)).status, 500);
+});
+
+test("after the tenant's key was destroyed, its deliveries are listed with their facts, and the bodies are erased", async () => {
+  const hook = await given();
+  const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
+  await hook.waitForProjections();
+  const gone = withKeys(hook, () => {
+    throw new LogError('gone', 'the stream was deleted');
+  });
+  const other = await hook.beside(gone);
+  const list = await other.get(`webhook-integrations/${hook.hook}/deliveries`);
+  assert.equal((JSON.parse(list.text) as { id: string }[]).map(({ id }) => id).sort(), [...ids].sort());
+  const detail = await other.get(`deliveries/${ids[0]}`);
+  assert.equal([detail.status, detail.json.event, detail.json.payload, detail.json.payload_missing], [200, 'push', null, 'erased']);
+  for (const id of ids) {
+    const body = await other.get(`deliveries/${id}/body`);
+    assert.equal([body.status, body.json.code], [404, 'not_found']);
+    assert.match(body.text, /The body was erased/);
+  }
+});
+
+test("while the tenant's data key is damaged, deliveries get 503 and nothing is recorded; afterwards they are accepted", async () => {
+  const hook = await given();
+  const id = await hook.deliver('before');
+  await hook.waitForProjections();
+  let isDamaged = true;
+  const damaged = withKeys(hook, async function* (stream, options) {
+    for await (const event of hook.log.read(stream, options)) {
+      const data = event.data as { kid: string; wrapped: string };
+      yield isDamaged ? { ...event, data: { ...data, wrapped: `${data.wrapped.slice(0, -3)}AAA` } } : event;
+    }
+  });
+  const other = await hook.beside(damaged);
+  const before = hook.log.events.length;
+  for (const body of [BODY, LARGE]) {
+    const refused = await other.post(hook.hook, body, { 'x-github-delivery': 'x', 'content-length': String(body.length) });
+    assert.equal([refused.status, refused.json.code], [503, 'unavailable']);
+    assert.ok(Number(refused.headers.get('retry-after')) > 0);
+  }
+  assert.is(hook.log.events.length, before);
+  const body = await other.get(`deliveries/${id}/body`);
+  assert.equal([body.status, body.json.code], [503, 'unavailable']);
+  assert.is((await other.get(`deliveries/${id}`)).json.payload_missing, 'key_unavailable');
+  isDamaged = false;
+  assert.is((await other.post(hook.hook, BODY, { 'x-github-delivery': 'x' })).status, 202);
+  assert.is((await other.get(`deliveries/${id}/body`)).text, BODY);
+});
+
+test('a redelivery with other bytes is still noticed, and one with the same bytes still is not', async () => {
+  const hook = await given();
+  await hook.deliver('d-1');
+  const other = await hook.beside(hook.log);
+  assert.is((await other.post(hook.hook, BODY)).status, 200);
+  await other.close();
+  assert.is(hook.ofType('WebhookRedeliveryDiffered').length, 0);
+  const another = await hook.beside(hook.log);
+  assert.is((await another.post(hook.hook, '{"other":1}')).status, 200);
+  await another.close();
+  assert.is(hook.ofType('WebhookRedeliveryDiffered').length, 1);
+});
+
+test.run();
