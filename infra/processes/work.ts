@@ -7,6 +7,7 @@ import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
+import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
@@ -64,7 +65,7 @@ export const work = async (config: Config): Promise<Closable> => {
   let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
-  const tenantCloser = startTenantCloser({ log, databaseUrl: config.databaseUrl!, logger });
+  const timed = [startTenantCloser, startSessionExpirer].map((start) => start({ log, databaseUrl: config.databaseUrl!, logger }));
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
@@ -85,7 +86,7 @@ export const work = async (config: Config): Promise<Closable> => {
       if (!broker.isHealthy()) await broker.close();
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));
       await broker.close();
-      await tenantCloser.close();
+      await Promise.all(timed.map((reactor) => reactor.close()));
       await projector.close();
       await log.close();
     },

@@ -32,6 +32,22 @@ const deliverySessions = defineQuery((db, { tenant_id, delivery_id }: { tenant_i
 export const sessionsOfDelivery = async (reads: Reads, tenant_id: string, delivery_id: string): Promise<string[]> =>
   (await reads.rows(deliverySessions, { tenant_id, delivery_id })).map(({ id }) => id);
 
+/** The most sessions that `sessionsDueAt` returns. */
+export const MAX_DUE_SESSIONS = 200;
+
+const dueSessions = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .select(['session.tenant_id', 'session.id'])
+    .where('session.until', '<=', at)
+    .orderBy('session.until')
+    .limit(({ lit }) => lit(MAX_DUE_SESSIONS)),
+);
+
+/** Returns the sessions that have not ended and are due to expire at this time, the longest due first. */
+export const sessionsDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
+  reads.rows(dueSessions, { at });
+
 export type SessionFilter = {
   readonly agent_id?: string | undefined;
   readonly status?: string | undefined;

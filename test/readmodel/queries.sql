@@ -4527,6 +4527,19 @@ where
 limit
   100;
 
+-- sessionsDueAt: call
+select
+  "session"."tenant_id",
+  "session"."id"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."until" <= $1
+order by
+  "session"."until"
+limit
+  200;
+
 -- countSessions: by agent_id
 select
   cast(count(*) as integer) as "count"

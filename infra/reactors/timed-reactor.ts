@@ -1,0 +1,103 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Reads } from '../../projections/read-model.ts';
+import { retryDelay } from '../backoff.ts';
+import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
+import { readsOver } from '../readmodel/postgres-read-model.ts';
+
+const RETRY_DELAY_MS = 5_000;
+/** The share by which each delay is randomly shorter or longer (±10 %). */
+const JITTER = 0.1;
+/**
+ * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not built this version
+ * of the projection yet.
+ */
+const MISSING_TABLE = ['42P01', '42703'];
+
+export type TimedReactorParts = {
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+  readonly now?: () => number;
+  readonly intervalMs?: number;
+};
+
+/** What a timed reactor does, and how often. */
+export type TimedReactor = {
+  /** The name of the lock that ensures that only one process at a time does this. */
+  readonly lock: string;
+  readonly intervalMs: number;
+  /** The log message if `run` fails. */
+  readonly failure: string;
+  /**
+   * Does what is due at `at` (RFC 3339 UTC), according to the read models. Returns whether more is due, so that the next
+   * run follows soon.
+   */
+  readonly run: (reads: Pick<Reads, 'rows'>, at: string) => Promise<boolean>;
+};
+
+/** The delay in milliseconds before the next run if more is due: until then, the read models have caught up. */
+const MORE_DELAY_MS = 500;
+
+/**
+ * Opens the lock that ensures that only one process at a time runs the reactor. Its methods throw the driver's error if
+ * the database is unavailable.
+ */
+const openLock = (databaseUrl: string, name: string) => {
+  let isHeld = false;
+  const locks: AdvisoryLocks = openAdvisoryLocks(databaseUrl, () => {
+    isHeld = false;
+  });
+  return {
+    connect: (): Promise<pg.Client> => locks.connect(),
+    /** Tries to acquire the lock if this process does not hold it. Returns whether this process holds the lock now. */
+    acquire: async (): Promise<boolean> => {
+      isHeld ||= (await locks.acquire([name])).length > 0;
+      return isHeld;
+    },
+    close: locks.close,
+  };
+};
+
+/**
+ * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The other
+ * processes try to take the lock each time.
+ */
+export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, now = Date.now, intervalMs }: TimedReactorParts) => {
+  const interval = intervalMs ?? reactor.intervalMs;
+  const lock = openLock(databaseUrl, reactor.lock);
+  const reads = readsOver(async (statement) => (await (await lock.connect()).query(statement)).rows);
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const runOnce = async (): Promise<number> => {
+    await lock.connect();
+    if (!(await lock.acquire())) return interval;
+    const isMoreDue = await reactor.run(reads, new Date(now()).toISOString());
+    return isMoreDue ? Math.min(MORE_DELAY_MS, interval) : interval;
+  };
+
+  const logFailure = ({ code = '', message }: Error & { code?: string }): void =>
+    logger[MISSING_TABLE.includes(code) ? 'debug' : 'warn']({ reason: message }, reactor.failure);
+
+  const tick = async (): Promise<void> => {
+    const delay = await runOnce().catch((error: Error) => {
+      logFailure(error);
+      return Math.min(RETRY_DELAY_MS, interval);
+    });
+    if (!isClosed) timer = setTimeout(startTick, retryDelay({ minMs: delay, maxMs: delay, jitter: JITTER }, 1)).unref();
+  };
+  let running = Promise.resolve();
+  const startTick = (): void => {
+    running = tick();
+  };
+  startTick();
+
+  return {
+    close: async (): Promise<void> => {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+      await lock.close();
+    },
+  };
+};
