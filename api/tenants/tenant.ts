@@ -27,6 +27,7 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
 import { staleIfError } from '../http/stale-if-error.ts';
+import { summariesOf, summariesOrLastKnown, type TenantSummaries } from './tenant-summaries.ts';
 
 const ADMIN_TENANT = '/admin/tenants/:tenant_id';
 const TENANT = '/tenant/:tenant_id';
@@ -73,22 +74,9 @@ const withPlan = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>) => ({
   state: { ...loaded.state, plan: (await ctx.load(Plan, loaded.state.plan_id)).state },
 });
 
-/**
- * Returns the usage and the tasks of the last 30 days. All numbers are zero, because the platform does not run sessions
- * of agents yet.
- */
-const usageSummaries = (ctx: Ctx) => {
-  const start = new Date(Date.parse(ctx.at()) - 30 * 86_400_000).toISOString();
-  return {
-    usage_summary_30d: { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, period: { start, end: ctx.at() } },
-    task_summary_30d: { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
-  };
-};
-
-const withDetails = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, statistics: TenantStatistics) => {
+const withDetails = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, statistics: TenantStatistics, summaries: TenantSummaries) => {
   const { plan } = (await withPlan(ctx, loaded)).state;
-  const usage = await ctx.sideEffect(async () => usageSummaries(ctx));
-  return { ...loaded, state: { ...stateWithCounts(loaded, statistics), plan, ...usage, last_active_at: statistics.last_active_at } };
+  return { ...loaded, state: { ...stateWithCounts(loaded, statistics), plan, ...summaries, last_active_at: statistics.last_active_at } };
 };
 
 const withReason = { method: 'post', body: Reason } as const;
@@ -126,7 +114,11 @@ export const tenantOperations = {
     reply: AdminTenantDetailRead,
     noConditionalGet: true,
     projection: agents.name,
-    run: async (ctx) => withDetails(ctx, await loadTenant(ctx), await statisticsOf(ctx, ctx.tenant)),
+    run: async (ctx) => {
+      const loaded = await loadTenant(ctx);
+      const [statistics, summaries] = await Promise.all([statisticsOf(ctx, ctx.tenant), summariesOf(ctx)]);
+      return withDetails(ctx, loaded, statistics, summaries);
+    },
   }),
   updateTenantAsPlatform: operation({
     method: 'patch',
@@ -137,7 +129,7 @@ export const tenantOperations = {
     reply: AdminTenantDetailRead,
     run: async (ctx, input) => {
       const loaded = await updateTenantAsPlatform(ctx, input);
-      return withDetails(ctx, loaded, await statisticsOrLastKnown(ctx, loaded));
+      return withDetails(ctx, loaded, await statisticsOrLastKnown(ctx, loaded), await summariesOrLastKnown(ctx));
     },
   }),
   suspendTenant: operation({

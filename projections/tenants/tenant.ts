@@ -69,16 +69,16 @@ const summaries = {
       cost_usd: z.number().meta({ description: 'The cost in US dollars' }),
       period: Period.meta({ description: 'The period' }),
     })
-    .meta({ description: 'Not used yet: the usage of the last 30 days' }),
+    .meta({ description: 'The use of language models in the last 30 days (UTC), today included' }),
   task_summary_30d: z
     .object({
-      total: Amount.meta({ description: 'All' }),
-      running: Amount.meta({ description: 'Those that run' }),
+      total: Amount.meta({ description: 'All, with those that have expired' }),
+      running: Amount.meta({ description: 'Those that run or wait' }),
       completed: Amount.meta({ description: 'Those that were completed' }),
       failed: Amount.meta({ description: 'Those that failed' }),
       cancelled: Amount.meta({ description: 'Those that were cancelled' }),
     })
-    .meta({ description: 'Not used yet: the sessions of the last 30 days' }),
+    .meta({ description: 'The sessions that started in the last 30 days (UTC), today included' }),
 };
 
 const plan_status = z

@@ -4527,6 +4527,30 @@ where
 limit
   100;
 
+-- usageSince: call
+select
+  cast(coalesce(sum("usage"."requests"), 0) as double precision) as "requests",
+  cast(coalesce(sum("usage"."prompt_tokens"), 0) as double precision) as "input_tokens",
+  cast(coalesce(sum("usage"."completion_tokens"), 0) as double precision) as "output_tokens",
+  cast(coalesce(sum("usage"."cost_micros"), 0) as double precision) as "cost_micros"
+from
+  "sessions"."usage_days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2;
+
+-- sessionCountsSince: call
+select
+  "session"."status",
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."created_at" >= $2
+group by
+  "session"."status";
+
 -- sessionsDueAt: call
 select
   "session"."tenant_id",

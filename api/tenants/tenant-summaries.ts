@@ -1,0 +1,60 @@
+import { usdOf } from '../../domain/money.ts';
+import { sessionCountsSince, usageSince } from '../../projections/sessions/usage.queries.ts';
+import type { Ctx } from '../http/operation.ts';
+import { staleIfError } from '../http/stale-if-error.ts';
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** The last 30 days in UTC, with the present day as the last one. They end at the time of the request. */
+const periodOf = (ctx: Ctx) => {
+  const today = Date.parse(`${ctx.at().slice(0, 10)}T00:00:00.000Z`);
+  return { start: new Date(today - (DAYS - 1) * DAY_MS).toISOString(), end: ctx.at() };
+};
+
+type Period = ReturnType<typeof periodOf>;
+
+const NO_USAGE = { requests: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 };
+const NO_TASKS = { total: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+
+const countsOf = async (ctx: Ctx, { start }: Period) => {
+  const [{ cost_micros, ...usage }, counts] = await Promise.all([
+    usageSince(ctx.reads, ctx.tenant, start.slice(0, 10)),
+    sessionCountsSince(ctx.reads, ctx.tenant, start),
+  ]);
+  const { running = 0, waiting = 0, completed = 0, failed = 0, cancelled = 0 } = counts;
+  return {
+    usage: { ...usage, cost_usd: usdOf(cost_micros) },
+    tasks: {
+      total: Object.values(counts).reduce((sum, count) => sum + count, 0),
+      running: running + waiting,
+      completed,
+      failed,
+      cancelled,
+    },
+  };
+};
+
+type Counts = Awaited<ReturnType<typeof countsOf>>;
+const lastKnownCounts = staleIfError<Counts>({ usage: NO_USAGE, tasks: NO_TASKS });
+
+const summariesFrom = (period: Period, { usage, tasks }: Counts) => ({
+  usage_summary_30d: { ...usage, period },
+  task_summary_30d: tasks,
+});
+
+/** What the sessions of a tenant did and used in the last 30 days. A waiting session counts as running. */
+export type TenantSummaries = ReturnType<typeof summariesFrom>;
+
+/** Returns the summaries of the context's tenant. @throws Refusal unavailable */
+export const summariesOf = async (ctx: Ctx): Promise<TenantSummaries> => {
+  const period = periodOf(ctx);
+  return summariesFrom(period, await countsOf(ctx, period));
+};
+
+/** Like `summariesOf`, but for the response to a mutation: if the read models are unavailable, with the last known numbers. */
+export const summariesOrLastKnown = (ctx: Ctx): Promise<TenantSummaries> =>
+  ctx.sideEffect(async () => {
+    const period = periodOf(ctx);
+    return summariesFrom(period, await lastKnownCounts(ctx.reads, ctx.tenant, countsOf(ctx, period)));
+  });
