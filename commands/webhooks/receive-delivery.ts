@@ -1,19 +1,15 @@
 import { Refusal } from '../../domain/refusal.ts';
-import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
-import { contentChecks } from '../../domain/webhooks/content-checks.ts';
-import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
-import { MAX_BODY_BYTES, partsField } from '../../domain/webhooks/delivery-body.ts';
-import { eventName } from '../../domain/webhooks/delivery-identity.ts';
-import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
+import { MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { HandshakeReply } from '../../domain/webhooks/handshake.ts';
 import { handshakeReply } from '../../domain/webhooks/handshake.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import { identityOf, isTimely, type ProviderPreset, presetOf } from '../../domain/webhooks/provider-preset.ts';
 import type { MatchedSecret, SigningKeys } from '../../domain/webhooks/signature.ts';
 import { identityFault, type RejectionCause, refusalOf, rejectionOf } from './delivery-rejection.ts';
+import { evaluateDelivery } from './evaluate-delivery.ts';
 import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './webhook-ports.ts';
-import { userAgentOf, type VerifiedRequest, type WebhookRequest, type WebhookRequestHead } from './webhook-request.ts';
+import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
 /**
  * What happened to a received delivery. `token` is the consistency token of the recorded event. It is null for a
@@ -133,53 +129,4 @@ const recordOnce = async ({ recording }: WebhookPorts, delivery: NewDelivery): P
   if (token !== null || isSpooled) return { id, outcome: type === 'WebhookAccepted' ? 'accepted' : 'blocked', token };
   recording.compareRedelivery(delivery);
   return { id, outcome: 'duplicate', token };
-};
-
-const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
-  const { request, integration, identity, id, receivedAt, matchedSecret } = verified;
-  const { header, body, ip } = request;
-  const event = eventName(identity.event);
-  const { sha256, json } = inspected;
-  const isAgentActive = await ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
-  const facts: DeliveryFacts = {
-    integration_id: integration.id,
-    agent_id: integration.agent_id,
-    provider: integration.provider,
-    provider_delivery_id: identity.delivery!,
-    event,
-    content_type: header('content-type')!,
-    sha256,
-    size_bytes: body.length,
-    ...partsField(body.length),
-    matched_secret: matchedSecret,
-    received_at: receivedAt,
-    ...withContentChecks(evaluateGuardrails({ integration, isAgentActive, event, json }), verified, inspected),
-  };
-  const type = facts.reason ? 'WebhookBlocked' : 'WebhookAccepted';
-  const delivery: NewDelivery = { integration, id, type, body, facts, ip, user_agent: userAgentOf(request) };
-  if (integration.replay_guard !== 'block') return delivery;
-  const isReplay = await ports.recording.isReplay(integration, facts);
-  if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
-  return isReplay ? blockAsReplay(delivery) : delivery;
-};
-
-/** Adds the verdicts of the built-in checks of the content, unless the delivery is blocked. */
-const withContentChecks = (result: GuardrailResult, { request }: VerifiedRequest, { json }: InspectedBody): GuardrailResult => {
-  const { body, header } = request;
-  if (result.reason || contentChecks.length === 0 || !(body instanceof Uint8Array) || (json !== 'json' && json !== 'form')) return result;
-  const content = bodyContent(body, mediaOf(header('content-type')!)!, json);
-  const found = contentChecks.map((check) => check(content)).filter((verdict) => verdict !== null);
-  return found.length > 0 ? { ...result, guardrails: [...result.guardrails, ...found] } : result;
-};
-
-const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
-
-/** Blocks a delivery because its body is a replay. */
-export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
-  const { reason, guardrails } = delivery.facts;
-  return {
-    ...delivery,
-    type: 'WebhookBlocked',
-    facts: { ...delivery.facts, reason: reason ?? 'replay', guardrails: [...guardrails, REPLAY_VERDICT] },
-  };
 };

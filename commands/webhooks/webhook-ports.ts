@@ -1,10 +1,14 @@
+import type { SlackConfig } from '../../domain/slack/slack-config.ts';
 import type { BodyQuestion, InspectedBody } from '../../domain/webhooks/body-inspection.ts';
+import type { Cause } from '../../domain/webhooks/causation.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import type { CheckedBody, RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
-
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
+import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
+import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 
 /** Called with the values of the response headers RateLimit-Policy (`policy`) and RateLimit (`state`). */
 export type ReportRateLimit = (headers: { readonly policy: string; readonly state: string }) => void;
@@ -110,10 +114,40 @@ export type RecordingPort = {
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
+/** A body that rules check, as it was received. */
+export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody };
+
+/** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
+export type GuardrailPort = {
+  /** Returns the rules for the deliveries to an integration. @throws Refusal unavailable */
+  readonly ruleSet: (integration: Integration) => RuleSet | Promise<RuleSet>;
+  /**
+   * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks of a large body, run
+   * in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal unavailable
+   */
+  readonly evaluate: (
+    rules: RuleSet,
+    owner: BodyOwner,
+    subject: RuleSubject,
+    content: ReceivedContent,
+  ) => RulesResult | null | Promise<RulesResult | null>;
+  /**
+   * Counts one delivery at the time `at` against all these limits, or against none if one of them is reached. All
+   * processes share the counts as long as the database is reachable.
+   * @returns the index of the first limit that is reached; null if the delivery is counted
+   */
+  readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
+  /** Returns the deepest of these causes that is a delivery of the tenant; null if none is. @throws Refusal unavailable */
+  readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
+  /** Returns the Slack settings in effect for an agent. @throws Refusal unavailable */
+  readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
+};
+
 /** What is needed to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
 export type WebhookPorts = {
   readonly eligibility: EligibilityPort;
   readonly verification: VerificationPort;
   readonly recording: RecordingPort;
+  readonly guardrails: GuardrailPort;
   readonly now: () => string;
 };

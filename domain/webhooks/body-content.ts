@@ -1,5 +1,6 @@
 import type { BodyVerdict, Media } from './body-inspection.ts';
 import { payloadOf, replacePayload } from './form-payload.ts';
+import { replaceValues, type ValuePath } from './json-values.ts';
 
 /** Returns another text, or the same one if it is not to change. */
 export type MapText = (text: string) => string;
@@ -21,6 +22,11 @@ export type BodyContent = {
   readonly document: () => unknown;
   /** Returns the body with each of its `texts` mapped; the same bytes if no text changes. JSON stays valid JSON. */
   readonly mapTexts: (map: MapText) => Uint8Array;
+  /**
+   * Returns the body with the values of the `document` at these paths replaced by a text. JSON is written again without
+   * blanks, and its numbers keep their digits.
+   */
+  readonly replaceAt: (paths: readonly ValuePath[], text: string) => Uint8Array;
 };
 
 const decoder = new TextDecoder();
@@ -53,14 +59,26 @@ const mapForm = (form: string, map: MapText): string => {
   return isChanged ? new URLSearchParams(mapped).toString() : form;
 };
 
-/** How to read and change the text that a body contains: the JSON, or the form. */
-type Format = { readonly texts: (text: string) => string[]; readonly parse: (text: string) => unknown; readonly map: typeof mapJson };
+/** Replaces the values of the fields with these names. Of fields with the same name, all are replaced. */
+const replaceFields = (form: string, paths: readonly ValuePath[], text: string): string => {
+  const names = new Set(paths.map(([name]) => name));
+  return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
+};
 
-const JSON_FORMAT: Format = { texts: jsonTexts, parse: JSON.parse, map: mapJson };
+/** How to read and change the text that a body contains: the JSON, or the form. */
+type Format = {
+  readonly texts: (text: string) => string[];
+  readonly parse: (text: string) => unknown;
+  readonly map: (text: string, map: MapText) => string;
+  readonly replace: typeof replaceFields;
+};
+
+const JSON_FORMAT: Format = { texts: jsonTexts, parse: JSON.parse, map: mapJson, replace: replaceValues };
 const FORM_FORMAT: Format = {
   texts: (form) => formFields(form).flat(),
   parse: (form) => Object.fromEntries(formFields(form)),
   map: mapForm,
+  replace: replaceFields,
 };
 
 /** Returns what `find` finds, which is called only once. */
@@ -81,15 +99,16 @@ export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyV
   const format = json === 'form' ? FORM_FORMAT : JSON_FORMAT;
   const text = once(() => decoder.decode(bytes));
   const inner = isPayload ? once(() => decoder.decode(payloadOf(bytes)!)) : text;
+  const withInner = (changed: string): Uint8Array => {
+    if (changed === inner()) return bytes;
+    return isPayload ? replacePayload(bytes, changed) : encoder.encode(changed);
+  };
   return {
     bytes,
     text,
     texts: once(() => format.texts(inner())),
     document: once(() => format.parse(inner())),
-    mapTexts: (map) => {
-      const mapped = format.map(inner(), map);
-      if (mapped === inner()) return bytes;
-      return isPayload ? replacePayload(bytes, mapped) : encoder.encode(mapped);
-    },
+    mapTexts: (map) => withInner(format.map(inner(), map)),
+    replaceAt: (paths, replacement) => (paths.length === 0 ? bytes : withInner(format.replace(inner(), paths, replacement))),
   };
 };

@@ -1,7 +1,20 @@
 import type { BodyVerdict } from './body-inspection.ts';
+import type { GuardrailKind } from './guardrail-rule.ts';
 import type { Integration } from './integration.ts';
 
-export type BlockReason = 'paused' | 'agent_inactive' | 'event_filter' | 'not_json' | 'too_deep' | 'replay';
+/** Why a delivery is blocked: a built-in check, or the kind of the rule that blocks it. */
+export type BlockReason =
+  | 'paused'
+  | 'agent_inactive'
+  | 'not_json'
+  | 'too_deep'
+  | 'replay'
+  | GuardrailKind
+  /** The rules could not be evaluated in time, or could not redact the body. */
+  | 'rules_failed'
+  | 'slack_rpm_limit'
+  | 'slack_rph_limit'
+  | 'outside_working_hours';
 
 export type GuardrailVerdict = {
   readonly rule: string;
@@ -20,8 +33,8 @@ export type GuardrailInput = {
 /** `reason` says why the delivery is blocked; null if it is accepted. `guardrails` lists the result of each check. */
 export type GuardrailResult = { readonly reason: BlockReason | null; readonly guardrails: readonly GuardrailVerdict[] };
 
-const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
-const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
+export const pass = (rule: string): GuardrailVerdict => ({ rule, verdict: 'pass', note: null });
+export const block = (rule: string, note: string): GuardrailVerdict => ({ rule, verdict: 'block', note });
 
 const JSON_VERDICTS: Readonly<Record<BodyVerdict, readonly GuardrailVerdict[]>> = {
   json: [pass('json'), pass('depth')],
@@ -53,3 +66,7 @@ export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: 
 
 const passesFilter = (filter: readonly string[], event: string | null): boolean =>
   filter.length === 0 || (event !== null && filter.includes(event));
+
+/** The names of the checks that have labelled a delivery. */
+export const labelsOf = (guardrails: readonly GuardrailVerdict[]): readonly string[] =>
+  guardrails.filter(({ verdict }) => verdict === 'label').map(({ rule }) => rule);

@@ -1,7 +1,8 @@
-import { changedFields } from '../aggregate.ts';
+import { changedFields, jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { invalid, Refusal } from '../refusal.ts';
 import { checkOptions, type IntegrationOptions } from './custom-scheme.ts';
+import type { GuardrailRule } from './guardrail-rule.ts';
 import type { Provider } from './provider.ts';
 import { presetOf } from './provider-preset.ts';
 import { checkSecret } from './provider-secret.ts';
@@ -39,6 +40,7 @@ export type IntegrationEvent =
   | { type: 'IntegrationConnected'; data: IntegrationConnection }
   | { type: 'IntegrationUpdated'; data: IntegrationChanges }
   | { type: 'IntegrationSecretRotated'; data: { sealed_secret: string; secret_hint: string; previous_secret_valid_until: string | null } }
+  | { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } }
   | { type: 'IntegrationDisconnected'; data: object };
 
 export type Integration = Omit<IntegrationConnection, 'provider'> & {
@@ -49,6 +51,8 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   previous_secret_valid_until: string | null;
   is_paused: boolean;
   paused_reason: string | null;
+  /** The rules for its deliveries, which apply after those of the tenant. */
+  guardrails: readonly GuardrailRule[];
   created_at: string;
   updated_at: string;
 };
@@ -70,6 +74,7 @@ export const initial: Integration = {
   previous_secret_valid_until: null,
   is_paused: false,
   paused_reason: null,
+  guardrails: [],
   created_at: '',
   updated_at: '',
 };
@@ -85,6 +90,8 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
       const sealed_previous_secret = event.data.previous_secret_valid_until === null ? null : integration.sealed_secret;
       return { ...integration, ...event.data, sealed_previous_secret, updated_at };
     }
+    case 'GuardrailsReplaced':
+      return { ...integration, guardrails: event.data.rules, updated_at };
     case 'IntegrationDisconnected':
       return { ...integration, status: 'disconnected', updated_at };
   }
@@ -158,6 +165,14 @@ export const rotateSecret =
     assertConnected(integration, tenant_id);
     const previous_secret_valid_until = overlapSeconds > 0 ? new Date(Date.parse(at) + overlapSeconds * 1000).toISOString() : null;
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
+  };
+
+/** Replaces the guardrail rules of the integration. @throws Refusal not_found */
+export const replaceGuardrails =
+  (tenant_id: string, rules: readonly GuardrailRule[]) =>
+  (integration: Integration): IntegrationEvent[] => {
+    assertConnected(integration, tenant_id);
+    return jsonEqual(rules, integration.guardrails) ? [] : [{ type: 'GuardrailsReplaced', data: { rules } }];
   };
 
 /** Disconnects the integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */

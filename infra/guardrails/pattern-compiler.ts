@@ -1,7 +1,8 @@
 import type { PatternCompiler } from '../../commands/pattern-compiler.ts';
 import { replacementOf } from '../../domain/redaction/redaction-patterns.ts';
+import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { createLruMap } from '../lru-map.ts';
-import { compileTextPattern, type TextPattern } from './text-pattern.ts';
+import { compileTextPattern } from './text-pattern.ts';
 
 const MAX_COMPILED = 1_000;
 

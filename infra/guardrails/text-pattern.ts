@@ -1,14 +1,8 @@
 import { RE2JS } from 're2js';
+import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
 
 /** The maximum size of a compiled pattern, in instructions. It bounds the time per character of the text. */
 const MAX_PROGRAM_SIZE = 2_000;
-
-/** A compiled pattern. */
-export type TextPattern = {
-  readonly test: (text: string) => boolean;
-  /** Replaces every match, and counts them. Matches without characters are left out. */
-  readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };
-};
 
 const messageOf = (error: unknown): string => (error as Error).message.replace('error parsing regexp: ', '');
 
@@ -28,17 +22,12 @@ const replaceAll = (compiled: RE2JS, text: string, replacement: string): { text:
 };
 
 /**
- * Compiles a pattern with RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with
- * the length of a text.
- * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, matches the
- * empty text, or becomes too large when its repetitions are written out
+ * Parses a pattern for RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with the
+ * length of a text.
+ * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, or becomes
+ * too large when its repetitions are written out
  */
-export const compileTextPattern = (pattern: string): TextPattern => {
-  const compiled = parsePattern(pattern);
-  return { test: (text) => compiled.test(text), replace: (text, replacement) => replaceAll(compiled, text, replacement) };
-};
-
-const parsePattern = (pattern: string): RE2JS => {
+export const parsePattern = (pattern: string): RE2JS => {
   let compiled: RE2JS;
   try {
     compiled = RE2JS.compile(pattern);
@@ -46,6 +35,12 @@ const parsePattern = (pattern: string): RE2JS => {
     throw new Error(`is not a pattern that RE2 supports: ${messageOf(error)}`);
   }
   if (compiled.programSize() > MAX_PROGRAM_SIZE) throw new Error('repeats too much: the pattern is too large when it is written out');
-  if (compiled.test('')) throw new Error('must not match the empty text');
   return compiled;
+};
+
+/** Compiles a pattern that finds parts of texts. @throws Error like `parsePattern`, or if it matches the empty text */
+export const compileTextPattern = (pattern: string): TextPattern => {
+  const compiled = parsePattern(pattern);
+  if (compiled.test('')) throw new Error('must not match the empty text');
+  return { test: (text) => compiled.test(text), replace: (text, replacement) => replaceAll(compiled, text, replacement) };
 };

@@ -13,6 +13,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Connector from '../../domain/tools/connector.ts';
 import * as Tool from '../../domain/tools/tool.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
@@ -31,15 +32,16 @@ const followed = [
   Skill,
   SlackConfig,
   Tenant,
+  TenantGuardrails,
   Tool,
   User,
 ];
 
 /**
- * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in
- * token of an unknown user would read the log. Callers cannot fill the cache with guesses: the look-up happens only
- * after the token has been verified.
+ * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token
+ * of an unknown user would read the log, and so would every delivery to a tenant without guardrails. Callers cannot fill
+ * the cache with guesses: the look-up happens only after the token or the signature has been verified.
  */
-const cacheAbsent = [AllowedAccount, RedactionPatterns, User];
+const cacheAbsent = [AllowedAccount, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 
 export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { cacheAbsent });

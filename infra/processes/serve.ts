@@ -36,6 +36,8 @@ import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
 import { createQuotaSync } from '../ratelimit/shared-quota.ts';
+import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import { openWindowTable } from '../ratelimit/window-table.ts';
 import { createReads } from '../readmodel/postgres-read-model.ts';
 import { openSpool } from '../spool/open-spool.ts';
 import { spoolDirectory } from '../spool/spool-slots.ts';
@@ -100,6 +102,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
   const quotas = openQuotaTable(config.databaseUrl!, logger);
+  const windows = openWindowTable(config.databaseUrl!, logger);
   const broker = connectInBackground(config, logger);
   const blobPlace = await openBlobPlace(config);
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
@@ -114,6 +117,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     cache,
     reads,
     quotas,
+    windows,
     broker,
     projectionAdmin,
     spool,
@@ -123,7 +127,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     close: async (): Promise<void> => {
       await cache.close();
       await spool.close();
-      await Promise.all([reads.close(), quotas.close(), projectionAdmin.close(), broker.close(), log.close()]);
+      await Promise.all([reads.close(), quotas.close(), windows.close(), projectionAdmin.close(), broker.close(), log.close()]);
     },
   };
 };
@@ -156,7 +160,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const logger = createLogger(config, 'serve');
   const metrics = createServeMetrics(config);
   const connections = await openConnections(config, logger, metrics.onAppend);
-  const { log, vault, cache, reads, quotas, broker, projectionAdmin, blobs, blobsWork, hasBlobs, spool } = connections;
+  const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, hasBlobs, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
   await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
@@ -174,7 +178,10 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   });
   const address = clientAddress(config.trustedProxies);
   const { onDrained } = metrics;
-  const ports = countDeliveries(webhookPorts({ log, vault, cache, logger, limits, spool: { spool, onDrained } }), metrics.countWebhook);
+  const ports = countDeliveries(
+    webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
+    metrics.countWebhook,
+  );
   metrics.addSpool(spool.status, ports.isBreakerOpen);
   let document: unknown;
 

@@ -36,7 +36,10 @@ create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb
 );
-create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);`;
+create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);
+create unlogged table if not exists annals.windows (
+  key text collate "C" primary key, version integer not null, state text not null, expires_at double precision not null
+);`;
 
 /** Runs `work` in a transaction that holds the schema lock. */
 export const withSchemaLock = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { blockAsReplay } from '../../commands/webhooks/receive-delivery.ts';
+import { blockAsReplay } from '../../commands/webhooks/evaluate-delivery.ts';
 import type { NewDelivery, RecordedDelivery, RecordingPort } from '../../commands/webhooks/webhook-ports.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { ChunkedBody } from '../../domain/webhooks/delivery-body.ts';

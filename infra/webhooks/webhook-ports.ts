@@ -15,12 +15,14 @@ import { inspectBody } from '../../domain/webhooks/body-inspection.ts';
 import { rejectedVerification, signatureClaim, verificationOf, verifySignature } from '../../domain/webhooks/signature.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
+import { createSlidingWindows, type SlidingWindows } from '../ratelimit/sliding-windows.ts';
 import { rejectionWriter } from '../refusals/webhook-rejections.ts';
 import type { DrainOptions } from '../spool/drain-spool.ts';
 import type { Spool } from '../spool/open-spool.ts';
 import type { Vault } from '../vault/vault.ts';
 import { createChunkSealer, isRecorded, type SealChunk, writeChunks } from './body-chunks.ts';
 import { createBodyMemory } from './body-memory.ts';
+import { guardrailPort } from './guardrail-port.ts';
 import { type Attempt, createDeliveryRecorder, type DeliveryRecorder, type RecorderDeps, withTimeout } from './record-delivery.ts';
 import { createRedeliveryComparison } from './redelivery-comparison.ts';
 import { createReplayGuard } from './replay-guard.ts';
@@ -35,6 +37,8 @@ export type WebhookDeps = {
   readonly logger: Pick<Logger, 'warn'>;
   /** The rate limiter. If it is missing, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
+  /** The windows in which guardrails count deliveries. By default, they are those of this process alone. */
+  readonly windows?: SlidingWindows;
   readonly now?: () => string;
   /** Stores deliveries while the log cannot be reached. If it is missing, they are refused then. */
   readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
@@ -56,14 +60,17 @@ export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPort
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
   const { close: closeRecording, isFailing, isBreakerOpen, ...recording } = recordingPort(deps, worker.run);
+  const { close: closeGuardrails, ...guardrails } = guardrailPort({ windows: createSlidingWindows(), ...deps });
   return {
     eligibility: eligibilityPort(deps),
     verification: verificationPort(deps, worker.run),
     recording,
+    guardrails,
     now,
     isFailing,
     isBreakerOpen,
     close: async () => {
+      await closeGuardrails();
       await closeRecording();
       await worker.close();
     },

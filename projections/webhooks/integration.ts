@@ -99,7 +99,13 @@ export const integrations = {
   tables: [table, integrationCounter.table],
   on: {
     IntegrationConnected: (event) => {
-      const { status: _, sealed_secret: __, sealed_previous_secret: ___, ...row } = Integration.evolve(Integration.initial, event);
+      const {
+        status: _,
+        sealed_secret: __,
+        sealed_previous_secret: ___,
+        guardrails: ____,
+        ...row
+      } = Integration.evolve(Integration.initial, event);
       return [
         insert('integrations', { ...row, url: Integration.inboundPath(row.id), disconnected: false }),
         integrationCounter.add(row.tenant_id, 1),
@@ -108,6 +114,7 @@ export const integrations = {
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
     IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...fields } }) =>
       patch('integrations', { id }, { ...fields, updated_at: at }),
+    GuardrailsReplaced: ({ id, at }) => patch('integrations', { id }, { updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [
       patch('integrations', { id }, { disconnected: true, updated_at: at }),
       integrationCounter.add(meta.tenant, -1),

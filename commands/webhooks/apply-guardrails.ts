@@ -1,0 +1,161 @@
+import { isWorkingTime } from '../../domain/slack/working-hours.ts';
+import { bodyContent } from '../../domain/webhooks/body-content.ts';
+import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
+import { CAUSE_NAME, type Cause, namedCauses } from '../../domain/webhooks/causation.ts';
+import { contentChecks } from '../../domain/webhooks/content-checks.ts';
+import { chunksOf } from '../../domain/webhooks/delivery-body.ts';
+import { type BlockReason, block, type GuardrailVerdict, pass } from '../../domain/webhooks/guardrail.ts';
+import { MAX_CAUSATION_DEPTH } from '../../domain/webhooks/guardrail-rule.ts';
+import type { Integration } from '../../domain/webhooks/integration.ts';
+import type { RateRule, RuleSet } from '../../domain/webhooks/rule-set.ts';
+import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
+import type { GuardrailPort } from './webhook-ports.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** A verified delivery that no check of its form blocks. `json` is the result of the inspection of its body. */
+export type GuardedDelivery = {
+  readonly integration: Integration;
+  readonly request: WebhookRequest;
+  readonly receivedAt: string;
+  readonly event: string | null;
+  readonly media: Media;
+  readonly json: Extract<InspectedBody['json'], 'json' | 'form'>;
+};
+
+/**
+ * What the checks decide. `bytes` is the redacted body, null if nothing is redacted. `cause` is the delivery that led to
+ * this one.
+ */
+export type GuardrailDecision = {
+  readonly reason: BlockReason | null;
+  readonly verdicts: readonly GuardrailVerdict[];
+  readonly bytes: Uint8Array | null;
+  readonly redactions: number;
+  readonly cause: Cause | null;
+};
+
+type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision[Name] } & { verdicts: GuardrailVerdict[] };
+
+const HEADER = CAUSE_NAME.toLowerCase();
+
+/** Finds out which delivery led to this one, and blocks it if too many led to each other. */
+const checkLoop = async (port: GuardrailPort, progress: Progress, { integration, request }: GuardedDelivery): Promise<void> => {
+  const named = namedCauses(request.header(HEADER), chunksOf(request.body));
+  if (named.length === 0) return;
+  const cause = await port.deepestCause(integration.tenant_id, named);
+  if (!cause) return;
+  progress.cause = cause;
+  const isLoop = cause.depth > MAX_CAUSATION_DEPTH;
+  progress.verdicts.push(isLoop ? block('loop', `more than ${MAX_CAUSATION_DEPTH} deliveries led to it`) : pass('loop'));
+  if (isLoop) progress.reason = 'loop';
+};
+
+/** Adds the verdicts of the built-in checks of the content. Those of a large body are checked in another thread. */
+const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): void => {
+  const { body } = request;
+  if (contentChecks.length === 0 || !(body instanceof Uint8Array)) return;
+  const content = bodyContent(body, media, json);
+  for (const check of contentChecks) {
+    const verdict = check(content);
+    if (verdict) verdicts.push(verdict);
+  }
+};
+
+const NOT_EVALUATED = 'the rules could not be evaluated in time';
+
+/** Whether a rule must not be left out: a delivery that it could block or redact must then not reach the agent. */
+const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
+
+const applyRules = async (port: GuardrailPort, progress: Progress, set: RuleSet, delivery: GuardedDelivery): Promise<void> => {
+  const { integration, request, event, media, json } = delivery;
+  const { body } = request;
+  const isLarge = !(body instanceof Uint8Array);
+  if (set.rules.length === 0 && set.redactions.length === 0 && !(isLarge && contentChecks.length > 0)) return;
+  const owner = { tenant: integration.tenant_id, integration: integration.id };
+  const subject = { size: body.length, event, causationDepth: progress.cause?.depth ?? 0 };
+  const evaluating = port.evaluate(set, owner, subject, { body, media, json });
+  const result = evaluating instanceof Promise ? await evaluating : evaluating;
+  if (!result) {
+    progress.verdicts.push(isMandatory(set) ? block('rules', NOT_EVALUATED) : { rule: 'rules', verdict: 'label', note: NOT_EVALUATED });
+    progress.reason = isMandatory(set) ? 'rules_failed' : null;
+    return;
+  }
+  progress.verdicts.push(...result.verdicts);
+  progress.reason = result.reason;
+  progress.bytes = result.bytes;
+  progress.redactions = result.redactions;
+};
+
+/** A limit that blocks deliveries, and what its verdict says. */
+type BlockingLimit = { readonly limit: RateLimit; readonly rule: string; readonly reason: BlockReason };
+
+const noteOf = ({ max, windowMs }: RateLimit): string => `${max} in ${windowMs / 1_000} s are reached`;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** Blocks a delivery from Slack outside the working hours of its agent. @returns the limits that the agent has in Slack */
+const checkSlack = async (
+  port: GuardrailPort,
+  progress: Progress,
+  { integration, receivedAt }: GuardedDelivery,
+): Promise<BlockingLimit[]> => {
+  const { tenant_id, agent_id } = integration;
+  const config = await port.slackConfig(tenant_id, agent_id);
+  if (!isWorkingTime(config, Date.parse(receivedAt))) {
+    progress.verdicts.push(block('working_hours', 'outside the working hours of the agent'));
+    progress.reason = 'outside_working_hours';
+    return [];
+  }
+  const limitOf = (rule: 'slack_rpm_limit' | 'slack_rph_limit', windowMs: number): BlockingLimit[] => {
+    const max = config[rule];
+    return max === null ? [] : [{ rule, reason: rule, limit: { key: `${rule} ${agent_id}`, max, windowMs } }];
+  };
+  return [...limitOf('slack_rpm_limit', MINUTE_MS), ...limitOf('slack_rph_limit', HOUR_MS)];
+};
+
+const blockingLimit = ({ name, limit }: RateRule): BlockingLimit => ({ limit, rule: name, reason: 'rate' });
+
+/** Counts the delivery, and blocks or labels it if a limit is reached. Only deliveries that reach the agent count. */
+const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: RuleSet, delivery: GuardedDelivery): Promise<void> => {
+  const slack = delivery.integration.provider === 'slack' ? await checkSlack(port, progress, delivery) : [];
+  if (progress.reason) return;
+  const blocking = [...rates.filter(({ action }) => action === 'block').map(blockingLimit), ...slack];
+  if (blocking.length > 0) {
+    const reached = await port.takeRates(
+      blocking.map(({ limit }) => limit),
+      delivery.receivedAt,
+    );
+    for (const [index, { rule, reason, limit }] of blocking.entries()) {
+      if (index !== reached) progress.verdicts.push(pass(rule));
+      else {
+        progress.verdicts.push(block(rule, noteOf(limit)));
+        progress.reason = reason;
+        return;
+      }
+    }
+  }
+  for (const { name, action, limit } of rates) {
+    if (action !== 'label') continue;
+    const isReached = (await port.takeRates([limit], delivery.receivedAt)) !== null;
+    progress.verdicts.push(isReached ? { rule: name, verdict: 'label', note: noteOf(limit) } : pass(name));
+  }
+};
+
+/**
+ * Applies the built-in checks of a delivery's content and causation, then the rules of the tenant and of the
+ * integration, then their limits and those that the agent has in Slack. The first check that blocks is the last one.
+ * @throws Refusal unavailable
+ */
+export const applyGuardrails = async (port: GuardrailPort, delivery: GuardedDelivery): Promise<GuardrailDecision> => {
+  const progress: Progress = { reason: null, verdicts: [], bytes: null, redactions: 0, cause: null };
+  await checkLoop(port, progress, delivery);
+  if (progress.reason) return progress;
+  checkContent(progress, delivery);
+  const finding = port.ruleSet(delivery.integration);
+  const set = finding instanceof Promise ? await finding : finding;
+  await applyRules(port, progress, set, delivery);
+  if (!progress.reason && (set.rates.length > 0 || delivery.integration.provider === 'slack'))
+    await applyRates(port, progress, set, delivery);
+  return progress;
+};

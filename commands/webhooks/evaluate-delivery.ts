@@ -1,0 +1,90 @@
+import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import { partsField } from '../../domain/webhooks/delivery-body.ts';
+import { eventName } from '../../domain/webhooks/delivery-identity.ts';
+import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
+import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
+import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
+import { userAgentOf, type VerifiedRequest } from './webhook-request.ts';
+
+const deliveryOf = (verified: VerifiedRequest, { sha256 }: InspectedBody, result: GuardrailResult): NewDelivery => {
+  const { request, integration, identity, id, receivedAt, matchedSecret } = verified;
+  const { body, ip } = request;
+  return {
+    integration,
+    id,
+    type: result.reason ? 'WebhookBlocked' : 'WebhookAccepted',
+    body,
+    facts: {
+      integration_id: integration.id,
+      agent_id: integration.agent_id,
+      provider: integration.provider,
+      provider_delivery_id: identity.delivery!,
+      event: eventName(identity.event),
+      content_type: request.header('content-type')!,
+      sha256,
+      size_bytes: body.length,
+      ...partsField(body.length),
+      matched_secret: matchedSecret,
+      received_at: receivedAt,
+      ...result,
+    },
+    ip,
+    user_agent: userAgentOf(request),
+  };
+};
+
+const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
+
+/** Blocks a delivery because its body is a replay. */
+export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
+  const { reason, guardrails } = delivery.facts;
+  return {
+    ...delivery,
+    type: 'WebhookBlocked',
+    facts: { ...delivery.facts, reason: reason ?? 'replay', guardrails: [...guardrails, REPLAY_VERDICT] },
+  };
+};
+
+/** Checks whether the body came before, if the integration blocks such replays. @throws Refusal unavailable */
+const checkReplay = async ({ recording }: WebhookPorts, delivery: NewDelivery): Promise<NewDelivery> => {
+  const { integration, facts } = delivery;
+  if (integration.replay_guard !== 'block') return delivery;
+  const isReplay = await recording.isReplay(integration, facts);
+  if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
+  return isReplay ? blockAsReplay(delivery) : delivery;
+};
+
+/** Adds what the guardrails decide to a delivery that is not blocked so far. */
+const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
+  const { facts } = delivery;
+  return {
+    ...delivery,
+    type: reason ? 'WebhookBlocked' : 'WebhookAccepted',
+    body: bytes ?? delivery.body,
+    facts: {
+      ...facts,
+      reason,
+      guardrails: verdicts.length > 0 ? [...facts.guardrails, ...verdicts] : facts.guardrails,
+      ...(redactions.length > 0 ? { redactions } : {}),
+      ...(cause ? { cause } : {}),
+    },
+  };
+};
+
+/**
+ * Decides whether a verified delivery is accepted or blocked, and redacts its body. A delivery that is known to be
+ * recorded is not checked again: its redelivery changes nothing.
+ * @throws Refusal unavailable
+ */
+export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {
+  const { request, integration, identity, id, receivedAt } = verified;
+  const { json } = inspected;
+  const event = eventName(identity.event);
+  const checking = ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
+  const isAgentActive = checking instanceof Promise ? await checking : checking;
+  const result = evaluateGuardrails({ integration, isAgentActive, event, json });
+  const delivery = await checkReplay(ports, deliveryOf(verified, inspected, result));
+  if (delivery.facts.reason || (json !== 'json' && json !== 'form') || ports.recording.isKnown(integration, id)) return delivery;
+  const media = mediaOf(request.header('content-type')!)!;
+  return withDecision(delivery, await applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json }));
+};

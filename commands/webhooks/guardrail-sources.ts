@@ -1,0 +1,53 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import type { Cause } from '../../domain/webhooks/causation.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import type { RedactionPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { Integration } from '../../domain/webhooks/integration.ts';
+import { createRuleSets, type RuleSet } from '../../domain/webhooks/rule-set.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import type { AggregateReader } from '../context.ts';
+import type { GuardrailPort } from './webhook-ports.ts';
+
+const NO_REDACTIONS: readonly RedactionPattern[] = [];
+const NO_RULES: RuleSet = { rules: [], rates: [], redactions: NO_REDACTIONS, readsBody: false };
+
+/** Creates the functions that find out what applies to a delivery. They return a promise only if the log must be read. */
+export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
+  const ruleSets = createRuleSets();
+
+  const combine = (integration: Integration, { rules }: TenantGuardrails.TenantGuardrails): RuleSet => {
+    if (rules.length === 0 && integration.guardrails.length === 0) return NO_RULES;
+    const { tenant_id: tenant, id } = integration;
+    const sources = { tenant: rules, integration: integration.guardrails, redactions: NO_REDACTIONS };
+    return ruleSets(integration, sources, { tenant, integration: id });
+  };
+
+  /** Returns the depth of a delivery that names this one as its cause; null if there is no such delivery. */
+  const causeOf = async (tenant: string, delivery_id: string): Promise<Cause | null> => {
+    const { facts } = (await cache.load(Delivery, tenant, delivery_id)).state;
+    return facts && { delivery_id, depth: (facts.cause?.depth ?? 0) + 1 };
+  };
+
+  const loadSlackConfig = async (tenant: string, agent_id: string): Promise<SlackConfig.SlackConfig> => {
+    const [config, agent] = await Promise.all([cache.load(SlackConfig, tenant, agent_id), cache.load(Agent, tenant, agent_id)]);
+    return SlackConfig.settingsInEffect(config.state, agent.state.inherited_slack_config);
+  };
+
+  return {
+    ruleSet: (integration) => {
+      const tenant = integration.tenant_id;
+      const loading = cache.loadCached(TenantGuardrails, tenant, tenant);
+      return loading instanceof Promise ? loading.then(({ state }) => combine(integration, state)) : combine(integration, loading.state);
+    },
+    deepestCause: async (tenant, delivery_ids) => {
+      const causes = (await Promise.all(delivery_ids.map((id) => causeOf(tenant, id)))).filter((cause) => cause !== null);
+      return causes.reduce<Cause | null>((deepest, cause) => (deepest && deepest.depth >= cause.depth ? deepest : cause), null);
+    },
+    slackConfig: (tenant, agent_id) => {
+      const config = cache.peek(SlackConfig, tenant, agent_id)?.state;
+      const agent = cache.peek(Agent, tenant, agent_id)?.state;
+      return config && agent ? SlackConfig.settingsInEffect(config, agent.inherited_slack_config) : loadSlackConfig(tenant, agent_id);
+    },
+  };
+};

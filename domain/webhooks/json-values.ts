@@ -1,0 +1,38 @@
+/** Where a value is in a JSON document: names of members and indexes of items, from the outside to the inside. */
+export type ValuePath = readonly (string | number)[];
+
+type Reviver = (this: unknown, name: string, value: unknown, context: { readonly source?: string }) => unknown;
+/** JSON with the functions of "JSON.parse source text access", which TypeScript does not know yet. */
+type SourceJson = { readonly parse: (text: string, reviver: Reviver) => unknown; readonly rawJSON: (source: string) => object };
+const sourceJson = JSON as unknown as SourceJson;
+
+/** Parses JSON so that JSON.stringify writes each number with the digits that it has in the text. */
+const parseExactly = (json: string): unknown =>
+  sourceJson.parse(json, (_, value, { source }) => (typeof value === 'number' ? sourceJson.rawJSON(source!) : value));
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Defines a member instead of setting it, because setting `__proto__` would change the prototype. */
+const setMember = (container: object, name: string | number, value: string): void =>
+  void Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
+
+const replaceValue = (root: object, path: ValuePath, text: string): void => {
+  let container: unknown = root;
+  for (const part of path.slice(0, -1)) {
+    if (!isContainer(container) || !Object.hasOwn(container, part)) return;
+    container = (container as Readonly<Record<string | number, unknown>>)[part];
+  }
+  const last = path.at(-1)!;
+  if (isContainer(container) && Object.hasOwn(container, last)) setMember(container, last, text);
+};
+
+/**
+ * Returns a JSON text in which the values at these paths are replaced by a text. A path inside a value that is replaced
+ * is ignored.
+ */
+export const replaceValues = (json: string, paths: readonly ValuePath[], text: string): string => {
+  if (paths.some((path) => path.length === 0)) return JSON.stringify(text);
+  const root = parseExactly(json);
+  if (isContainer(root)) for (const path of paths) replaceValue(root, path, text);
+  return JSON.stringify(root);
+};

@@ -1,0 +1,64 @@
+import type { RedactionPattern } from './guardrail-evaluation.ts';
+import type { GuardrailKind, GuardrailRule } from './guardrail-rule.ts';
+import type { RateLimit } from './sliding-window.ts';
+
+/** A rule of the kind `rate`, with the window in which it counts. */
+export type RateRule = { readonly name: string; readonly action: GuardrailRule['action']; readonly limit: RateLimit };
+
+/**
+ * All that applies to the deliveries to one integration. `rules`: those of the tenant, then those of the integration,
+ * without `rates`. `readsBody`: one of them, or a redaction pattern, needs the content of the body.
+ */
+export type RuleSet = {
+  readonly rules: readonly GuardrailRule[];
+  readonly rates: readonly RateRule[];
+  readonly redactions: readonly RedactionPattern[];
+  readonly readsBody: boolean;
+};
+
+/** Where rules come from. The lists are compared by identity: an unchanged state has the same lists. */
+export type RuleSources = {
+  readonly tenant: readonly GuardrailRule[];
+  readonly integration: readonly GuardrailRule[];
+  readonly redactions: readonly RedactionPattern[];
+};
+
+const CONTENT_KINDS: readonly GuardrailKind[] = ['json_path', 'pattern', 'injection'];
+
+const ratesOf = (rules: readonly GuardrailRule[], owner: string): RateRule[] =>
+  rules
+    .filter(({ kind }) => kind === 'rate')
+    .map(({ name, action, options: { max = 1, per_seconds = 1 } }) => ({
+      name,
+      action,
+      limit: { key: `rule ${owner} ${per_seconds} ${name}`, max, windowMs: per_seconds * 1_000 },
+    }));
+
+/** The ids of the tenant and of the integration whose rules are put together. They name the windows of `rate` rules. */
+export type RuleOwners = { readonly tenant: string; readonly integration: string };
+
+/** Puts together the rules of a tenant and of an integration. */
+export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owners: RuleOwners): RuleSet => {
+  const rules = [...tenant, ...integration].filter(({ kind }) => kind !== 'rate');
+  return {
+    rules,
+    rates: [...ratesOf(tenant, owners.tenant), ...ratesOf(integration, owners.integration)],
+    redactions,
+    readsBody: redactions.length > 0 || rules.some(({ kind }) => CONTENT_KINDS.includes(kind)),
+  };
+};
+
+/**
+ * Creates a function like `ruleSetOf` that returns the same rule set for an integration as long as none of its sources
+ * changes. `key` is the state of the integration, which changes with its rules.
+ */
+export const createRuleSets = () => {
+  const known = new WeakMap<object, { readonly sources: RuleSources; readonly set: RuleSet }>();
+  return (key: object, sources: RuleSources, owners: RuleOwners): RuleSet => {
+    const found = known.get(key);
+    if (found && found.sources.tenant === sources.tenant && found.sources.redactions === sources.redactions) return found.set;
+    const set = ruleSetOf(sources, owners);
+    known.set(key, { sources, set });
+    return set;
+  };
+};

@@ -1,0 +1,25 @@
+/** Creates a queue in which the owners of the items take turns. The items of one owner stay in their order. */
+export const createFairQueue = <T>() => {
+  const byOwner = new Map<string, T[]>();
+  let size = 0;
+  return {
+    size: (): number => size,
+    add: (owner: string, item: T): void => {
+      const items = byOwner.get(owner);
+      if (items) items.push(item);
+      else byOwner.set(owner, [item]);
+      size++;
+    },
+    /** Takes the next item; undefined if the queue is empty. */
+    next: (): T | undefined => {
+      const [first] = byOwner;
+      if (!first) return undefined;
+      const [owner, items] = first;
+      const item = items.shift();
+      byOwner.delete(owner);
+      if (items.length > 0) byOwner.set(owner, items);
+      size--;
+      return item;
+    },
+  };
+};

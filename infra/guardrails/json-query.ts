@@ -1,0 +1,77 @@
+import { FunctionExpressionType, JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
+import type { RE2JS } from 're2js';
+import type { JsonQuery } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { ValuePath } from '../../domain/webhooks/json-values.ts';
+import { createLruMap } from '../lru-map.ts';
+import { parsePattern } from './text-pattern.ts';
+
+/** Bodies nest at most 64 levels, and the scalar values in them are one level deeper. */
+const MAX_LEVELS = 66;
+/** A query that selects more values than this fails. */
+const MAX_SELECTED = 100_000;
+const MAX_PATTERNS = 500;
+
+const patterns = createLruMap<string, RE2JS>({ capacity: MAX_PATTERNS });
+
+const patternOf = (text: string): RE2JS => {
+  const known = patterns.get(text) ?? parsePattern(text);
+  patterns.set(text, known);
+  return known;
+};
+
+/**
+ * A function of RFC 9535 that matches a text with a pattern. It replaces the function of the library, which takes a
+ * backtracking matcher.
+ */
+const patternFunction = (matches: (pattern: RE2JS, text: string) => boolean) => ({
+  argTypes: [FunctionExpressionType.ValueType, FunctionExpressionType.ValueType],
+  returnType: FunctionExpressionType.LogicalType,
+  call: (text: unknown, pattern: unknown): boolean => typeof text === 'string' && matches(patternOf(pattern as string), text),
+});
+
+const environment = new JSONPathEnvironment({ maxRecursionDepth: MAX_LEVELS });
+environment.functionRegister.set('match', patternFunction((pattern, text) => pattern.testExact(text)) as never);
+environment.functionRegister.set('search', patternFunction((pattern, text) => pattern.test(text)) as never);
+
+type Node = Readonly<Record<string, unknown>>;
+const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
+/** Properties that lead out of the syntax tree. */
+const NO_CHILDREN: readonly string[] = ['environment', 'token'];
+
+/** Checks the patterns in a parsed query. They must be written in the query: a pattern of the sender could be hostile. */
+const checkPatterns = (node: unknown): void => {
+  if (typeof node !== 'object' || node === null) return;
+  const { name, args } = node as Node;
+  if (PATTERN_FUNCTIONS.includes(name) && Array.isArray(args)) {
+    const pattern = (args[1] as Node | undefined)?.value;
+    if (typeof pattern !== 'string') throw new Error(`the pattern of ${name} must be a text`);
+    patternOf(pattern);
+  }
+  for (const [key, child] of Object.entries(node)) if (!NO_CHILDREN.includes(key)) checkPatterns(child);
+};
+
+const parseQuery = (path: string): JSONPathQuery => {
+  try {
+    const query = environment.compile(path);
+    checkPatterns(query.segments);
+    return query;
+  } catch (error) {
+    throw new Error(`is not a JSONPath query of RFC 9535: ${(error as Error).message}`);
+  }
+};
+
+/** Compiles a JSONPath query. @throws Error with a text for the user if it is not valid */
+export const compileJsonQuery = (path: string): JsonQuery => {
+  const query = parseQuery(path);
+  return {
+    selects: (document) => !query.lazyQuery(document as never).next().done,
+    paths: (document) => {
+      const found: ValuePath[] = [];
+      for (const { location } of query.lazyQuery(document as never)) {
+        if (found.length === MAX_SELECTED) throw new Error(`the query selects more than ${MAX_SELECTED} values`);
+        found.push(location);
+      }
+      return found;
+    },
+  };
+};

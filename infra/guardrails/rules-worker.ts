@@ -1,0 +1,74 @@
+import { parentPort } from 'node:worker_threads';
+import { bodyContent } from '../../domain/webhooks/body-content.ts';
+import { contentChecks } from '../../domain/webhooks/content-checks.ts';
+import { chunksOf, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
+import {
+  type CheckedBody,
+  compileRules,
+  type EvaluateRules,
+  type RuleSubject,
+  type RulesResult,
+} from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import { createLruMap } from '../lru-map.ts';
+import { ruleTools } from './rule-tools.ts';
+
+/** Rules to evaluate. `set` identifies the rule set, which is sent only with its first task. */
+export type RulesTask = {
+  readonly id: number;
+  readonly set: number;
+  readonly rules?: RuleSet;
+  readonly subject: RuleSubject;
+  readonly content: Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody };
+};
+
+/** `unknown`: this thread does not know the rule set (any more). `failed`: the evaluation threw this error. */
+export type RulesReply = { readonly id: number } & (
+  | { readonly result: RulesResult }
+  | { readonly unknown: true }
+  | { readonly failed: string }
+);
+
+const MAX_SETS = 1_000;
+const sets = createLruMap<number, EvaluateRules>({ capacity: MAX_SETS });
+
+const joined = (body: ReceivedBody): Uint8Array => {
+  if (body instanceof Uint8Array) return body;
+  const bytes = new Uint8Array(body.length);
+  let at = 0;
+  for (const chunk of chunksOf(body)) {
+    // The last chunk can be longer than the rest of the body.
+    bytes.set(chunk.subarray(0, body.length - at), at);
+    at += chunk.length;
+  }
+  return bytes;
+};
+
+const findOrCompile = ({ set, rules }: RulesTask): EvaluateRules | undefined => {
+  const known = sets.get(set) ?? (rules && compileRules(rules.rules, rules.redactions, ruleTools));
+  if (known) sets.set(set, known);
+  return known;
+};
+
+/** The built-in checks of a large body. Those of other bodies run in the main thread. */
+const checkLarge = ({ body, media, json }: RulesTask['content'], bytes: Uint8Array): RulesResult['verdicts'] => {
+  if (body instanceof Uint8Array) return [];
+  const content = bodyContent(bytes, media, json);
+  return contentChecks.map((check) => check(content)).filter((verdict) => verdict !== null);
+};
+
+const run = (task: RulesTask): RulesReply => {
+  const { id, subject, content } = task;
+  try {
+    const evaluate = findOrCompile(task);
+    if (!evaluate) return { id, unknown: true };
+    const bytes = joined(content.body);
+    const result = evaluate(subject, { bytes, media: content.media, json: content.json });
+    return { id, result: { ...result, verdicts: [...checkLarge(content, bytes), ...result.verdicts] } };
+  } catch (error) {
+    return { id, failed: (error as Error).message };
+  }
+};
+
+parentPort!.on('message', (task: RulesTask) => parentPort!.postMessage(run(task)));
+parentPort!.postMessage('ready');
