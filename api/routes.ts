@@ -39,6 +39,7 @@ import { toolOperations } from './tools/tool.ts';
 import { toolHistoryOperations } from './tools/tool-history.ts';
 import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
+import { guardrailOperations } from './webhooks/guardrails.ts';
 import { integrationOperations } from './webhooks/integration.ts';
 
 /** What operations need from infra/, apart from their context. */
@@ -75,6 +76,7 @@ const areasOf = ({
   'Webhooks in': {
     ...integrationOperations,
     ...agentIntegrationOperations,
+    ...guardrailOperations,
     ...deliveryOperationsOf(storedDelivery),
     ...redactionOperations,
   },

@@ -8,6 +8,8 @@ import { invalid } from '../domain/refusal.ts';
 export type PatternCompiler = {
   /** Returns why a pattern is not usable; null if it is. */
   readonly faultOf: (pattern: string) => string | null;
+  /** Returns why a JSONPath query (RFC 9535) is not usable; null if it is. Its patterns have the syntax of RE2, too. */
+  readonly faultOfQuery: (path: string) => string | null;
   /**
    * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced something.
    * The patterns must be usable.
@@ -22,4 +24,10 @@ export type PatternCompiler = {
 export const assertPattern = ({ patterns }: { readonly patterns: PatternCompiler }, pointer: string, pattern: string): void => {
   const fault = patterns.faultOf(pattern);
   if (fault !== null) throw invalid(pointer, fault, 'invalid_pattern');
+};
+
+/** Checks the JSONPath query that the request has at `pointer`. @throws Refusal invalid */
+export const assertQuery = ({ patterns }: { readonly patterns: PatternCompiler }, pointer: string, path: string): void => {
+  const fault = patterns.faultOfQuery(path);
+  if (fault !== null) throw invalid(pointer, fault, 'invalid_query');
 };

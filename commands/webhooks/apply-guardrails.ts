@@ -1,3 +1,4 @@
+import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
 import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
@@ -30,7 +31,7 @@ export type GuardrailDecision = {
   readonly reason: BlockReason | null;
   readonly verdicts: readonly GuardrailVerdict[];
   readonly bytes: Uint8Array | null;
-  readonly redactions: number;
+  readonly redactions: readonly RedactionHit[];
   readonly cause: Cause | null;
 };
 
@@ -148,7 +149,7 @@ const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: Ru
  * @throws Refusal unavailable
  */
 export const applyGuardrails = async (port: GuardrailPort, delivery: GuardedDelivery): Promise<GuardrailDecision> => {
-  const progress: Progress = { reason: null, verdicts: [], bytes: null, redactions: 0, cause: null };
+  const progress: Progress = { reason: null, verdicts: [], bytes: null, redactions: [], cause: null };
   await checkLoop(port, progress, delivery);
   if (progress.reason) return progress;
   checkContent(progress, delivery);

@@ -1,26 +1,36 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import type { Cause } from '../../domain/webhooks/causation.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import type { RedactionPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
 import { createRuleSets, type RuleSet } from '../../domain/webhooks/rule-set.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import type { AggregateReader } from '../context.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 
-const NO_REDACTIONS: readonly RedactionPattern[] = [];
-const NO_RULES: RuleSet = { rules: [], rates: [], redactions: NO_REDACTIONS, readsBody: false };
+const NO_RULES: RuleSet = { rules: [], rates: [], redactions: [], readsBody: false };
+
+type TenantState = { readonly rules: readonly GuardrailRule[]; readonly redactions: readonly RedactionPatterns.RedactionPattern[] };
 
 /** Creates the functions that find out what applies to a delivery. They return a promise only if the log must be read. */
 export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
   const ruleSets = createRuleSets();
 
-  const combine = (integration: Integration, { rules }: TenantGuardrails.TenantGuardrails): RuleSet => {
-    if (rules.length === 0 && integration.guardrails.length === 0) return NO_RULES;
-    const { tenant_id: tenant, id } = integration;
-    const sources = { tenant: rules, integration: integration.guardrails, redactions: NO_REDACTIONS };
-    return ruleSets(integration, sources, { tenant, integration: id });
+  const combine = (integration: Integration, { rules, redactions }: TenantState): RuleSet => {
+    if (rules.length === 0 && redactions.length === 0 && integration.guardrails.length === 0) return NO_RULES;
+    const { tenant_id: tenant, id, guardrails } = integration;
+    return ruleSets(integration, { tenant: rules, integration: guardrails, redactions }, { tenant, integration: id });
+  };
+
+  const loadRuleSet = async (integration: Integration): Promise<RuleSet> => {
+    const tenant = integration.tenant_id;
+    const [{ state: guardrails }, { state: redaction }] = await Promise.all([
+      cache.load(TenantGuardrails, tenant, tenant),
+      cache.load(RedactionPatterns, tenant, tenant),
+    ]);
+    return combine(integration, { rules: guardrails.rules, redactions: redaction.patterns });
   };
 
   /** Returns the depth of a delivery that names this one as its cause; null if there is no such delivery. */
@@ -37,8 +47,10 @@ export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPo
   return {
     ruleSet: (integration) => {
       const tenant = integration.tenant_id;
-      const loading = cache.loadCached(TenantGuardrails, tenant, tenant);
-      return loading instanceof Promise ? loading.then(({ state }) => combine(integration, state)) : combine(integration, loading.state);
+      const guardrails = cache.peek(TenantGuardrails, tenant, tenant)?.state;
+      const redaction = cache.peek(RedactionPatterns, tenant, tenant)?.state;
+      if (!guardrails || !redaction) return loadRuleSet(integration);
+      return combine(integration, { rules: guardrails.rules, redactions: redaction.patterns });
     },
     deepestCause: async (tenant, delivery_ids) => {
       const causes = (await Promise.all(delivery_ids.map((id) => causeOf(tenant, id)))).filter((cause) => cause !== null);

@@ -1,4 +1,5 @@
 import type { Recorded } from '../event.ts';
+import type { RedactionHit } from '../redaction/redaction-patterns.ts';
 import { conflict, notFound } from '../refusal.ts';
 import type { SealedWith } from '../sealed-data.ts';
 import type { Cause } from './causation.ts';
@@ -27,8 +28,8 @@ export type DeliveryFacts = GuardrailResult & {
   sealed?: SealedWith;
   matched_secret: MatchedSecret | null;
   received_at: string;
-  /** Set only if something in the body was replaced: how many parts. The event then has the redacted body. */
-  redactions?: number;
+  /** Set only if something in the body was replaced: what, by tag. The event then has the redacted body. */
+  redactions?: readonly RedactionHit[];
   /** Set only if an earlier delivery led to this one: that delivery, and how many led to each other so far. */
   cause?: Cause;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */

@@ -1,3 +1,5 @@
+import { type Detector, redactDetected } from '../redaction/detectors.ts';
+import { type RedactionHit, type RedactionPattern, replacementOf, sumHits } from '../redaction/redaction-patterns.ts';
 import { type BodyContent, bodyContent } from './body-content.ts';
 import type { BodyVerdict, Media } from './body-inspection.ts';
 import { CHUNK_BYTES } from './delivery-body.ts';
@@ -10,9 +12,6 @@ export type RuleSubject = { readonly size: number; readonly event: string | null
 
 /** A body to check. The results of its inspection say how to read it. */
 export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; readonly json: Extract<BodyVerdict, 'json' | 'form'> };
-
-/** A tenant's pattern for what no agent may see, and the tag that replaces it. */
-export type RedactionPattern = { readonly pattern: string; readonly tag: string };
 
 /** A compiled pattern. */
 export type TextPattern = {
@@ -35,38 +34,70 @@ export type RuleTools = {
   readonly findInjection: (text: string) => readonly string[];
 };
 
-/** What a rule has found. `redact` returns the body without it, and how many parts it has replaced. */
-type Finding = { readonly note: string; readonly redact?: () => { readonly bytes: Uint8Array; readonly count: number } };
+/** A redacted body, and what was replaced. */
+type Redacted = { readonly bytes: Uint8Array; readonly hits: readonly RedactionHit[] };
+/** What a rule has found. `redact` returns the body without it. */
+type Finding = { readonly note: string; readonly redact?: () => Redacted };
 type Find = (subject: RuleSubject, content: BodyContent) => Finding | null;
 type CompiledRule = Pick<GuardrailRule, 'name' | 'kind' | 'action'> & { readonly find: Find };
 
+type CompiledRedaction = { readonly tag: string; readonly pattern: TextPattern };
+
+const noteOf = (hits: readonly RedactionHit[]): string => hits.map(({ tag, count }) => `${tag}: ${count}`).join(', ');
+
 const finding = (applies: boolean, note: string): Finding | null => (applies ? { note } : null);
 
-const mapCounted = (content: BodyContent, replace: (text: string) => { text: string; count: number }) => {
-  let count = 0;
+type RedactText = (text: string) => { readonly text: string; readonly hits: readonly RedactionHit[] };
+
+/** Redacts each text of a body. */
+const redactTexts = (content: BodyContent, redact: RedactText): Redacted => {
+  const hits: RedactionHit[] = [];
   const bytes = content.mapTexts((text) => {
-    const replaced = replace(text);
-    count += replaced.count;
-    return replaced.text;
+    const redacted = redact(text);
+    hits.push(...redacted.hits);
+    return redacted.text;
   });
-  return { bytes, count };
+  return { bytes, hits: sumHits(hits) };
 };
 
+/** Replaces what patterns match, one pattern after another. */
+const redactPatterns =
+  (patterns: readonly CompiledRedaction[]): RedactText =>
+  (original) => {
+    let text = original;
+    const hits: RedactionHit[] = [];
+    for (const { tag, pattern } of patterns) {
+      const replaced = pattern.replace(text, replacementOf(tag));
+      text = replaced.text;
+      if (replaced.count > 0) hits.push({ tag, count: replaced.count });
+    }
+    return { text, hits };
+  };
+
 const patternFind =
-  ({ test, replace }: TextPattern, replacement: string): Find =>
+  (pattern: TextPattern, tag: string): Find =>
   (_, content) =>
-    content.texts().some(test)
-      ? { note: 'the pattern matches', redact: () => mapCounted(content, (text) => replace(text, replacement)) }
+    content.texts().some(pattern.test)
+      ? { note: 'the pattern matches', redact: () => redactTexts(content, redactPatterns([{ tag, pattern }])) }
       : null;
 
+/** Finds what the built-in detectors detect. */
+const detectorFind =
+  (detectors: readonly Detector[]): Find =>
+  (_, content) => {
+    const hits = sumHits(content.texts().flatMap((text) => redactDetected(text, detectors).hits));
+    if (hits.length === 0) return null;
+    return { note: noteOf(hits), redact: () => redactTexts(content, (text) => redactDetected(text, detectors)) };
+  };
+
 const queryFind =
-  ({ selects, paths }: JsonQuery, when: 'present' | 'absent', replacement: string): Find =>
+  ({ selects, paths }: JsonQuery, when: 'present' | 'absent', tag: string): Find =>
   (_, content) => {
     if (when === 'absent') return finding(!selects(content.document()), 'the query selects nothing');
     if (!selects(content.document())) return null;
-    const redact = () => {
+    const redact = (): Redacted => {
       const found = paths(content.document());
-      return { bytes: content.replaceAt(found, replacement), count: found.length };
+      return { bytes: content.replaceAt(found, replacementOf(tag)), hits: [{ tag, count: found.length }] };
     };
     return { note: 'the query selects a value', redact };
   };
@@ -92,9 +123,9 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
     case 'event_filter':
       return eventFind(options);
     case 'json_path':
-      return queryFind(tools.compileQuery(options.path!), options.when ?? 'present', `[${name}]`);
+      return queryFind(tools.compileQuery(options.path!), options.when ?? 'present', name);
     case 'pattern':
-      return patternFind(tools.compilePattern(options.pattern!), `[${name}]`);
+      return options.detectors ? detectorFind(options.detectors) : patternFind(tools.compilePattern(options.pattern!), name);
     case 'injection':
       return injectionFind(tools.findInjection);
     case 'loop':
@@ -105,34 +136,35 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
 };
 
 /**
- * What the rules decide about a delivery. `bytes` is the redacted body; null if nothing is redacted. `redactions` is the
- * number of parts that were replaced.
+ * What the rules decide about a delivery. `bytes` is the redacted body; null if nothing is redacted. `redactions` is what
+ * was replaced in it, by tag.
  */
 export type RulesResult = {
   readonly verdicts: readonly GuardrailVerdict[];
   readonly reason: BlockReason | null;
   readonly bytes: Uint8Array | null;
-  readonly redactions: number;
+  readonly redactions: readonly RedactionHit[];
 };
 
 /** Evaluates the rules for which it was created, in their order. Ends with the first one that blocks. */
 export type EvaluateRules = (subject: RuleSubject, body: CheckedBody) => RulesResult;
 
 /** The body and the verdicts so far. */
-type Progress = { content: BodyContent; redactions: number; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };
+type Progress = { content: BodyContent; redactions: RedactionHit[]; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };
 
 const TOO_LARGE = `the body cannot be redacted: it has, or would have, more than ${CHUNK_BYTES} bytes`;
 
-/** Replaces the body by a redacted one. @returns whether that is possible */
-const redactBody = (progress: Progress, rule: string, note: string, redacted: { bytes: Uint8Array; count: number }): boolean => {
-  if (progress.body.bytes.length > CHUNK_BYTES || redacted.bytes.length > CHUNK_BYTES) {
-    progress.verdicts.push(block(rule, TOO_LARGE));
-    return false;
+/** Replaces the body by a redacted one. @returns why the delivery is blocked; null if it is not */
+const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redacted): BlockReason | null => {
+  const { verdicts, redactions, body } = progress;
+  if (body.bytes.length > CHUNK_BYTES || bytes.length > CHUNK_BYTES) {
+    verdicts.push(block(rule, TOO_LARGE));
+    return 'rules_failed';
   }
-  progress.content = bodyContent(redacted.bytes, progress.body.media, progress.body.json);
-  progress.redactions += redacted.count;
-  progress.verdicts.push({ rule, verdict: 'redact', note });
-  return true;
+  progress.content = bodyContent(bytes, body.media, body.json);
+  redactions.push(...hits);
+  verdicts.push({ rule, verdict: 'redact', note: noteOf(hits) });
+  return null;
 };
 
 /** Applies one rule. @returns why it blocks the delivery; null if it does not */
@@ -142,34 +174,13 @@ const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRul
     progress.verdicts.push(pass(name));
     return null;
   }
-  if (action === 'redact') {
-    const redacted = found.redact!();
-    return redactBody(progress, name, `${redacted.count} replaced`, redacted) ? null : 'rules_failed';
-  }
+  if (action === 'redact') return applyRedaction(progress, name, found.redact!());
   progress.verdicts.push({ rule: name, verdict: action, note: found.note });
   return action === 'block' ? kind : null;
 };
 
-type CompiledRedaction = { readonly tag: string; readonly pattern: TextPattern };
-
-/** Applies the redaction patterns of the tenant. @returns why the delivery is blocked; null if it is not */
-const applyRedactions = (progress: Progress, redactions: readonly CompiledRedaction[]): BlockReason | null => {
-  const counts = new Map<string, number>();
-  const redacted = mapCounted(progress.content, (original) => {
-    let [text, total] = [original, 0];
-    for (const { tag, pattern } of redactions) {
-      const replaced = pattern.replace(text, `[${tag}]`);
-      if (replaced.count === 0) continue;
-      text = replaced.text;
-      total += replaced.count;
-      counts.set(tag, (counts.get(tag) ?? 0) + replaced.count);
-    }
-    return { text, count: total };
-  });
-  if (redacted.count === 0) return null;
-  const note = [...counts].map(([tag, count]) => `${tag}: ${count}`).join(', ');
-  return redactBody(progress, 'redaction', note, redacted) ? null : 'rules_failed';
-};
+/** The rule name under which the redaction patterns of the tenant are recorded. */
+const REDACTION = 'redaction';
 
 /**
  * Compiles rules and redaction patterns, which have been checked before. Rules of the kind `rate` must not be among
@@ -177,17 +188,20 @@ const applyRedactions = (progress: Progress, redactions: readonly CompiledRedact
  */
 export const compileRules = (rules: readonly GuardrailRule[], patterns: readonly RedactionPattern[], tools: RuleTools): EvaluateRules => {
   const compiled = rules.map((rule): CompiledRule => ({ ...rule, find: findOf(rule, tools) }));
-  const redactions = patterns.map(({ pattern, tag }) => ({ tag, pattern: tools.compilePattern(pattern) }));
+  const redact = redactPatterns(patterns.map(({ pattern, tag }) => ({ tag, pattern: tools.compilePattern(pattern) })));
   return (subject, body) => {
-    const progress: Progress = { content: bodyContent(body.bytes, body.media, body.json), redactions: 0, verdicts: [], body };
+    const progress: Progress = { content: bodyContent(body.bytes, body.media, body.json), redactions: [], verdicts: [], body };
     let reason: BlockReason | null = null;
     for (const rule of compiled) {
       reason = applyRule(progress, rule, subject);
       if (reason) break;
     }
-    if (!reason && redactions.length > 0) reason = applyRedactions(progress, redactions);
-    const { content, verdicts } = progress;
-    const isRedacted = !reason && content.bytes !== body.bytes;
-    return { verdicts, reason, bytes: isRedacted ? content.bytes : null, redactions: isRedacted ? progress.redactions : 0 };
+    if (!reason && patterns.length > 0) {
+      const redacted = redactTexts(progress.content, redact);
+      if (redacted.hits.length > 0) reason = applyRedaction(progress, REDACTION, redacted);
+    }
+    const { content, verdicts, redactions } = progress;
+    const isRedacted = !reason && redactions.length > 0;
+    return { verdicts, reason, bytes: isRedacted ? content.bytes : null, redactions: isRedacted ? sumHits(redactions) : [] };
   };
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { displayText, integer, text } from '../fields.ts';
+import { DETECTORS } from '../redaction/detectors.ts';
 import { MAX_BODY_BYTES } from './delivery-body.ts';
 
 /** The maximum number of rules of a tenant, and of an integration. */
@@ -49,6 +50,12 @@ const GuardrailOptions = z
       description:
         'For `pattern`: a regular expression in the syntax of RE2. Applies if it matches a part of a text in the body: a string, a name or a number in JSON, a name or a value in a form',
     }),
+    detectors: z
+      .array(z.enum(DETECTORS))
+      .min(1)
+      .refine((names) => new Set(names).size === names.length, 'must not contain the same detector twice')
+      .optional()
+      .meta({ description: 'For `pattern`, in place of `pattern`: built-in detectors of secrets and personal data' }),
     max: integer(1, MAX_RATE).optional().meta({ description: 'For `rate`: applies once this many deliveries came in the time' }),
     per_seconds: integer(1, MAX_RATE_SECONDS).optional().meta({ description: 'For `rate`: the time, in seconds, as a sliding window' }),
     max_depth: integer(0, MAX_CAUSATION_DEPTH)
@@ -70,7 +77,7 @@ const KINDS: Readonly<Record<GuardrailKind, KindRules>> = {
   size: { required: ['max_bytes'], actions: BLOCK_OR_LABEL },
   event_filter: { required: [], optional: ['allow', 'deny'], actions: BLOCK_OR_LABEL },
   json_path: { required: ['path'], optional: ['when'], actions: GUARDRAIL_ACTIONS },
-  pattern: { required: ['pattern'], actions: GUARDRAIL_ACTIONS },
+  pattern: { required: [], optional: ['pattern', 'detectors'], actions: GUARDRAIL_ACTIONS },
   injection: { required: [], actions: BLOCK_OR_LABEL },
   rate: { required: ['max', 'per_seconds'], actions: BLOCK_OR_LABEL },
   loop: { required: ['max_depth'], actions: BLOCK_OR_LABEL },
@@ -91,6 +98,8 @@ const faultsOf = ({ kind, options, action }: Fields): Fault[] => {
       .map((name) => ({ path: ['options', name], message: `is not an option of the kind ${kind}` })),
   ];
   if (!actions.includes(action)) faults.push({ path: ['action'], message: `must be one of ${actions.join(', ')} for the kind ${kind}` });
+  if (kind === 'pattern' && (options.pattern === undefined) === (options.detectors === undefined))
+    faults.push({ path: ['options'], message: 'must have either pattern or detectors' });
   if (kind === 'event_filter' && (options.allow === undefined) === (options.deny === undefined))
     faults.push({ path: ['options'], message: 'must have either allow or deny' });
   if (options.when === 'absent' && action === 'redact')

@@ -1,4 +1,4 @@
-import type { RedactionPattern } from './guardrail-evaluation.ts';
+import type { RedactionPattern } from '../redaction/redaction-patterns.ts';
 import type { GuardrailKind, GuardrailRule } from './guardrail-rule.ts';
 import type { RateLimit } from './sliding-window.ts';
 

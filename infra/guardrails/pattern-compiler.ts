@@ -2,6 +2,7 @@ import type { PatternCompiler } from '../../commands/pattern-compiler.ts';
 import { replacementOf } from '../../domain/redaction/redaction-patterns.ts';
 import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { createLruMap } from '../lru-map.ts';
+import { compileJsonQuery } from './json-query.ts';
 import { compileTextPattern } from './text-pattern.ts';
 
 const MAX_COMPILED = 1_000;
@@ -15,15 +16,18 @@ export const textPattern = (pattern: string): TextPattern => {
   return known;
 };
 
+const messageOf = (compile: () => unknown): string | null => {
+  try {
+    compile();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
 export const patternCompiler: PatternCompiler = {
-  faultOf: (pattern) => {
-    try {
-      textPattern(pattern);
-      return null;
-    } catch (error) {
-      return (error as Error).message;
-    }
-  },
+  faultOf: (pattern) => messageOf(() => textPattern(pattern)),
+  faultOfQuery: (path) => messageOf(() => compileJsonQuery(path)),
   redact: (text, patterns) => {
     let redacted = text;
     const hits = patterns.flatMap(({ pattern, tag }) => {

@@ -11,6 +11,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import type { Row } from '../projection.ts';
 
 /**
@@ -63,7 +64,8 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 
 /**
  * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
- * actions, and the streams of rejections, acknowledgements, Slack settings and redaction patterns have the id of another resource.
+ * actions, and the streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id of
+ * another resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -72,6 +74,7 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [Acknowledgement.category]: Agent.category,
   [SlackConfig.category]: Agent.category,
   [RedactionPatterns.category]: Tenant.category,
+  [TenantGuardrails.category]: Tenant.category,
 };
 
 /**

@@ -62,6 +62,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   DeliveryRequeued: 'queued a delivery again for the agent {agent}',
   DeliveryDeadLettered: 'gave up the delivery {delivery_id} to the agent {agent} after {attempts} attempts',
   FailoverChainChecked: 'checked the failover chain of the model {model_id}',
+  GuardrailsReplaced: 'replaced the guardrail rules of {resource}',
   IntegrationConnected: 'connected the {provider} integration {resource}',
   IntegrationDisconnected: 'disconnected the integration {resource}',
   IntegrationSecretRotated: 'rotated the secret of the integration {resource}',

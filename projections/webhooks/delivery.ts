@@ -178,10 +178,11 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, sealed: _sealed, ...facts } = factsOf(event);
+  const { parts: _, sealed: __, cause: ___, redactions = [], ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
+    redactions: redactions.reduce((sum, { count }) => sum + count, 0),
     ...(outcome === 'accepted' ? newMessage(event) : NO_MESSAGE),
     id,
     tenant_id: tenant,

@@ -57,7 +57,7 @@ test('redacting replaces each match of each pattern by its tag, and counts them'
       { pattern: 'nothing', tag: 'NONE' },
     ]),
     {
-      text: '[EMAIL], [EMAIL]: [NUMBER]',
+      text: '[redacted:EMAIL], [redacted:EMAIL]: [redacted:NUMBER]',
       hits: [
         { tag: 'EMAIL', count: 2 },
         { tag: 'NUMBER', count: 1 },
@@ -66,7 +66,7 @@ test('redacting replaces each match of each pattern by its tag, and counts them'
   ));
 
 test('a tag is inserted as it is, also if it has the characters of a replacement reference', () =>
-  is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[$1$&]c'));
+  is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[redacted:$1$&]c'));
 
 test('redacting leaves out matches without characters', () =>
   equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));

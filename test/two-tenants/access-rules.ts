@@ -87,6 +87,10 @@ GET    /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:r
 PATCH  /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
 DELETE /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/rotate-secret      tenant:integrations:write
+GET    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:integrations:read
+PUT    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:integrations:write
+GET    /tenant/{tenant_id}/guardrails                                   tenant:integrations:read
+PUT    /tenant/{tenant_id}/guardrails                                   tenant:integrations:write
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { GuardrailRule, GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { assertPattern, assertQuery } from '../pattern-compiler.ts';
+
+type Rules = readonly GuardrailRule[];
+
+/** Checks the patterns and the queries of rules, which the request has at `pointer`. @throws Refusal invalid */
+export const assertUsable = (ctx: Ctx, pointer: string, rules: Rules): void => {
+  for (const [index, { options }] of rules.entries()) {
+    if (options.pattern !== undefined) assertPattern(ctx, `${pointer}/${index}/options/pattern`, options.pattern);
+    if (options.path !== undefined) assertQuery(ctx, `${pointer}/${index}/options/path`, options.path);
+  }
+};
+
+const rulesOfTenant = ({ state, ...loaded }: Loaded<TenantGuardrails.TenantGuardrails>): Loaded<Rules> => ({
+  ...loaded,
+  state: state.rules,
+});
+const rulesOfIntegration = ({ state, ...loaded }: Loaded<Integration.Integration>): Loaded<Rules> => ({
+  ...loaded,
+  state: state.guardrails,
+});
+
+/** Returns the rules for the deliveries to all integrations of the tenant. */
+export const tenantRules = async (ctx: Ctx): Promise<Loaded<Rules>> => rulesOfTenant(await ctx.load(TenantGuardrails, ctx.tenant));
+
+/** Replaces the rules of the tenant. @throws Refusal invalid */
+export const replaceTenantRules = async (
+  ctx: Ctx,
+  { items }: { readonly items: z.output<typeof GuardrailRules> },
+): Promise<Loaded<Rules>> => {
+  assertUsable(ctx, '', items);
+  return rulesOfTenant(await ctx.transact(TenantGuardrails, ctx.tenant, TenantGuardrails.replace(items)));
+};
+
+/** Returns the rules of an integration. @throws Refusal not_found */
+export const integrationRules = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Loaded<Rules>> => {
+  const loaded = await ctx.load(Integration, id);
+  Integration.assertConnected(loaded.state, ctx.tenant);
+  return rulesOfIntegration(loaded);
+};
+
+/** Replaces the rules of an integration. @throws Refusal not_found, invalid */
+export const replaceIntegrationRules = async (
+  ctx: Ctx,
+  { id, items }: { readonly id: string; readonly items: z.output<typeof GuardrailRules> },
+): Promise<Loaded<Rules>> => {
+  const { state } = await ctx.load(Integration, id);
+  Integration.assertConnected(state, ctx.tenant);
+  assertUsable(ctx, '', items);
+  return rulesOfIntegration(await ctx.transact(Integration, id, Integration.replaceGuardrails(ctx.tenant, items)));
+};
