@@ -195,7 +195,8 @@ const sampled = (operation: Described, of: Resources): Sent[] => {
 /** The request with the body that the document gives as an example, with ids of existing resources. */
 const documented = (operation: Described, of: Resources): Sent[] => {
   const example = operation.requestBody?.content['application/json']?.example;
-  if (typeof example !== 'object' || example === null || Array.isArray(example)) return [];
+  if (typeof example !== 'object' || example === null) return [];
+  if (Array.isArray(example)) return [{ query: {}, body: example }];
   const idOf = (name: string): unknown => fc.sample(namedIn(of)(name) ?? fc.constant(undefined), { seed, numRuns: 1 })[0];
   return [{ query: {}, body: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, idOf(name) ?? value])) }];
 };
