@@ -1,4 +1,5 @@
 import type { RedactionHit } from '../../domain/redaction/redaction-patterns.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
@@ -39,11 +40,17 @@ type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision
 
 const HEADER = CAUSE_NAME.toLowerCase();
 
+/** While the log is unavailable, causes are not looked up: deliveries are still accepted then. */
+const withoutLog = (error: unknown): null => {
+  if (error instanceof Refusal && error.code === 'unavailable') return null;
+  throw error;
+};
+
 /** Finds out which delivery led to this one, and blocks it if too many led to each other. */
 const checkLoop = async (port: GuardrailPort, progress: Progress, { integration, request }: GuardedDelivery): Promise<void> => {
   const named = namedCauses(request.header(HEADER), chunksOf(request.body));
   if (named.length === 0) return;
-  const cause = await port.deepestCause(integration.tenant_id, named);
+  const cause = await port.deepestCause(integration.tenant_id, named).catch(withoutLog);
   if (!cause) return;
   progress.cause = cause;
   const isLoop = cause.depth > MAX_CAUSATION_DEPTH;

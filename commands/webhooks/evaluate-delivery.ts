@@ -2,6 +2,7 @@ import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspecti
 import { partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
+import type { Integration } from '../../domain/webhooks/integration.ts';
 import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest } from './webhook-request.ts';
@@ -46,8 +47,8 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
 };
 
 /** Checks whether the body came before, if the integration blocks such replays. @throws Refusal unavailable */
-const checkReplay = async ({ recording }: WebhookPorts, delivery: NewDelivery): Promise<NewDelivery> => {
-  const { integration, facts } = delivery;
+const checkReplay = async ({ recording }: WebhookPorts, integration: Integration, delivery: NewDelivery): Promise<NewDelivery> => {
+  const { facts } = delivery;
   if (integration.replay_guard !== 'block') return delivery;
   const isReplay = await recording.isReplay(integration, facts);
   if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
@@ -83,7 +84,7 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   const checking = ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
   const isAgentActive = checking instanceof Promise ? await checking : checking;
   const result = evaluateGuardrails({ integration, isAgentActive, event, json });
-  const delivery = await checkReplay(ports, deliveryOf(verified, inspected, result));
+  const delivery = await checkReplay(ports, integration, deliveryOf(verified, inspected, result));
   if (delivery.facts.reason || (json !== 'json' && json !== 'form') || ports.recording.isKnown(integration, id)) return delivery;
   const media = mediaOf(request.header('content-type')!)!;
   return withDecision(delivery, await applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json }));
