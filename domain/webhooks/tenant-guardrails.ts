@@ -5,16 +5,16 @@ import type { GuardrailRule } from './guardrail-rule.ts';
 /** The rules of a tenant for the deliveries to all its integrations. The id of the stream is that of the tenant. */
 export const category = 'guardrails';
 
-export type GuardrailsReplaced = { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } };
+export type TenantGuardrailsEvent = { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } };
 
 export type TenantGuardrails = { readonly rules: readonly GuardrailRule[] };
 
 export const initial: TenantGuardrails = { rules: [] };
 
-export const evolve = (_: TenantGuardrails, { data }: Recorded<GuardrailsReplaced>): TenantGuardrails => ({ rules: data.rules });
+export const evolve = (_: TenantGuardrails, { data }: Recorded<TenantGuardrailsEvent>): TenantGuardrails => ({ rules: data.rules });
 
 /** Replaces all rules of the tenant. */
 export const replace =
   (rules: readonly GuardrailRule[]) =>
-  (current: TenantGuardrails): GuardrailsReplaced[] =>
+  (current: TenantGuardrails): TenantGuardrailsEvent[] =>
     jsonEqual(rules, current.rules) ? [] : [{ type: 'GuardrailsReplaced', data: { rules } }];

@@ -31,7 +31,7 @@ const setRules = async (given: Platform, rules: readonly GuardrailRule[], id = g
 };
 
 let sent = 0;
-/** Delivers a body under a new delivery id. Returns the outcome, the stored body and the facts. */
+/** Delivers a body under a new delivery id. Returns the outcome and the facts. */
 const deliver = async (given: Platform, body: string, headers: Record<string, string> = {}, id = given.hook) => {
   const answer = await given.deliver(body, { 'x-github-delivery': `g-${++sent}`, ...headers }, id);
   assert.is(answer.status, 202, answer.text);
@@ -41,7 +41,7 @@ const deliver = async (given: Platform, body: string, headers: Record<string, st
   const verdicts = facts.guardrails
     .map(({ rule: name, verdict }) => `${name} ${verdict}`)
     .filter((text) => !/^(json|depth) pass$/.test(text));
-  return { id: event.id, outcome: answer.json.outcome, body: Buffer.from(event.data as Uint8Array).toString(), facts, verdicts };
+  return { id: event.id, outcome: answer.json.outcome, facts, verdicts };
 };
 
 test('the rules of a tenant and of an integration are stored as they were sent, and a repeat appends no event', async () => {
@@ -199,7 +199,8 @@ test('a redacted delivery is stored without what the rules and the patterns of t
     rule('seen', 'pattern', { pattern: 'AKIA' }, 'label'),
   ]);
   const sentBody = '{ "n": 12345678901234567890, "k": "AKIA1 AKIA2", "by": {"email": {"x": 1}, "id": "CUST-7"} }';
-  const { body, facts, verdicts, id } = await deliver(given, sentBody);
+  const { facts, verdicts, id } = await deliver(given, sentBody);
+  const { text: body } = await given.call('GET', `deliveries/${id}/body`);
   assert.is(
     body,
     '{"n":12345678901234567890,"k":"[redacted:keys] [redacted:keys]","by":{"email":"[redacted:mail]","id":"[redacted:customer]"}}',
