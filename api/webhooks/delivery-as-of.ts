@@ -41,13 +41,13 @@ const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null 
 };
 
 /**
- * Returns the time at which a message was last settled (acknowledged or given up), according to the read model. Returns
- * null if it was not settled, and undefined if the read model has not reached the log position `at`.
+ * Returns the time at which the last known attempt of a message ended, according to the read model. Returns null if
+ * there is none, and undefined if the read model has not reached the log position `at`.
  */
-const lastSettledAt = (ctx: Ctx, at: Position, live: FoundDelivery | null, event_id: string): string | null | undefined => {
+const lastAttemptAt = (ctx: Ctx, at: Position, live: FoundDelivery | null, event_id: string): string | null | undefined => {
   const reached = parseToken(ctx.reads.position(deliveries.name) ?? '');
   if (!live || !reached || comparePositions(reached, at) < 0) return undefined;
-  return live.delivery.attempts.find((attempt) => attempt.event_id === event_id)?.at ?? null;
+  return live.delivery.attempts.findLast((attempt) => attempt.event_id === event_id && attempt.at !== null)?.at ?? null;
 };
 
 /**
@@ -98,7 +98,7 @@ export const deliveryAsOf = async (ctx: Ctx, id: string, at: Position): Promise<
   if (!accepted) return rejectedAsOf(ctx, live, at);
   if (!isUpTo(accepted, at)) return null;
   const messages = own.filter((event) => isUpTo(event, at)).flatMap((event) => messageOf(event) ?? []);
-  const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastSettledAt(ctx, at, live, message.event_id)));
+  const settlements = messages.map((message) => settlementsOf(ctx, message, at, lastAttemptAt(ctx, at, live, message.event_id)));
   const starts = await sessionStarts(ctx, id, at);
   const events = [...own, ...(await Promise.all(settlements)).flat(), ...starts];
   const [row] = asOf(deliveries, table.name, events, at).values();

@@ -17,9 +17,16 @@ export type SettledDelivery = { delivery_id: string; event_id: string; at: strin
  */
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
+/**
+ * An attempt to deliver a message that the runner refused with a negative acknowledgement. `attempts` says which attempt:
+ * how often the broker had sent the message by then. The broker sends the message again, unless it gives the message up.
+ */
+export type FailedAttempt = SettledDelivery;
+
 /** Each agent has one stream of these events: `acknowledgement-<tenant>.<agent>`. */
 export type AcknowledgementEvent =
   | { type: 'DeliveriesAcknowledged'; data: { deliveries: readonly SettledDelivery[]; capture: AdvisoryCursor } }
+  | { type: 'DeliveryAttemptFailed'; data: { failures: readonly FailedAttempt[]; capture: AdvisoryCursor } }
   | { type: 'DeliveryDeadLettered'; data: SettledDelivery & { reason: 'max_deliveries' | 'terminated'; capture: AdvisoryCursor } };
 
 export type Acknowledgements = { capture: AdvisoryCursor | null };
@@ -31,9 +38,25 @@ export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEv
 /** A message to a runner: its id and that of its delivery. */
 export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
 
+type DeliveriesOf = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' }>;
+type FailuresOf = Extract<AcknowledgementEvent, { type: 'DeliveryAttemptFailed' }>;
+
+/** Returns the event with only those of its entries that `isWanted` accepts. */
+const reducedTo = (
+  event: Recorded<DeliveriesOf | FailuresOf>,
+  isWanted: (entry: SettledDelivery) => boolean,
+): { readonly event: Recorded<AcknowledgementEvent>; readonly entries: readonly SettledDelivery[] } => {
+  if (event.type === 'DeliveriesAcknowledged') {
+    const deliveries = event.data.deliveries.filter(isWanted);
+    return { event: { ...event, data: { ...event.data, deliveries } }, entries: deliveries };
+  }
+  const failures = event.data.failures.filter(isWanted);
+  return { event: { ...event, data: { ...event.data, failures } }, entries: failures };
+};
+
 /**
- * Returns the event, reduced to this message, and the time at which the message was acknowledged or given up. Returns
- * null if the event does not contain the message.
+ * Returns the event, reduced to this message, and the time at which the message was acknowledged or given up, or its
+ * attempt failed. Returns null if the event does not contain the message.
  */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
@@ -41,16 +64,16 @@ export const eventForMessage = (
 ): { readonly event: Recorded<AcknowledgementEvent>; readonly at: string } | null => {
   const isAbout = ({ delivery_id, event_id }: MessageRef): boolean => delivery_id === message.delivery_id && event_id === message.event_id;
   if (event.type === 'DeliveryDeadLettered') return isAbout(event.data) ? { event, at: event.data.at } : null;
-  const deliveries = event.data.deliveries.filter(isAbout);
-  const last = deliveries.at(-1);
-  return last ? { event: { ...event, data: { ...event.data, deliveries } }, at: last.at } : null;
+  const { event: reduced, entries } = reducedTo(event, isAbout);
+  const last = entries.at(-1);
+  return last ? { event: reduced, at: last.at } : null;
 };
 
 /**
  * What the broker reported about one message. `sequence` is the number of the advisory in the broker stream of
  * advisories.
  */
-export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'max_deliveries' | 'terminated' };
+export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'failed' | 'max_deliveries' | 'terminated' };
 
 /** The maximum number of deliveries in one event. More would not fit into one append of at most 1,000,000 bytes. */
 export const MAX_DELIVERIES_PER_EVENT = 4_000;
@@ -85,11 +108,15 @@ export const recordAdvisories =
       sequence: last.sequence,
       at: unrecorded.map(({ at }) => at).reduce(laterTime, known ?? last.at),
     };
-    const acknowledged = unrecorded.filter(({ outcome }) => outcome === 'acknowledged').map(settledOf);
-    const events: AcknowledgementEvent[] =
-      acknowledged.length > 0 ? [{ type: 'DeliveriesAcknowledged', data: { deliveries: acknowledged, capture: through } }] : [];
+    const entriesOf = (wanted: Advisory['outcome']): SettledDelivery[] =>
+      unrecorded.filter(({ outcome }) => outcome === wanted).map(settledOf);
+    const [failures, deliveries] = [entriesOf('failed'), entriesOf('acknowledged')];
+    // The failures come first: readers of a message's history stop at its end.
+    const events: AcknowledgementEvent[] = [];
+    if (failures.length > 0) events.push({ type: 'DeliveryAttemptFailed', data: { failures, capture: through } });
+    if (deliveries.length > 0) events.push({ type: 'DeliveriesAcknowledged', data: { deliveries, capture: through } });
     for (const advisory of unrecorded) {
-      if (advisory.outcome === 'acknowledged') continue;
+      if (advisory.outcome === 'acknowledged' || advisory.outcome === 'failed') continue;
       events.push({ type: 'DeliveryDeadLettered', data: { ...settledOf(advisory), reason: advisory.outcome, capture: through } });
     }
     return events;

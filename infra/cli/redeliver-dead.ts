@@ -23,6 +23,7 @@ export type RedeliverOptions = {
 /** The actor of the recorded events. The operator who runs this command is not a user of the platform. */
 const ACTOR = { kind: 'system', id: 'annals deliveries' } as const;
 
+type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type Selection = { readonly since: string; readonly tenant: string | undefined };
 
 /** Checks the options. @throws a usage error */
@@ -40,7 +41,7 @@ const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection =>
 const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<DeadMessage[]> => {
   const dead = new Map<string, DeadMessage>();
   const caughtUp = Promise.withResolvers<void>();
-  const onEvent = (event: Recorded<AcknowledgementEvent>): void => {
+  const onEvent = (event: Recorded<SettlingEvent>): void => {
     if (tenant !== undefined && event.tenant !== tenant) return;
     if (event.type === 'DeliveriesAcknowledged') {
       for (const { event_id } of event.data.deliveries) dead.delete(event_id);
@@ -50,8 +51,8 @@ const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<Dea
     if (at >= since) dead.set(message_id, { tenant: event.tenant, agent_id: event.id, delivery_id, message_id });
   };
   const subscription = log.follow({
-    filter: { eventTypes: ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] satisfies AcknowledgementEvent['type'][] },
-    event: (event) => onEvent(event as Recorded<AcknowledgementEvent>),
+    filter: { eventTypes: ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] satisfies SettlingEvent['type'][] },
+    event: (event) => onEvent(event as Recorded<SettlingEvent>),
     caughtUp: caughtUp.resolve,
   });
   const failed = subscription.failure.then((error) => {

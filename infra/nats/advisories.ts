@@ -20,6 +20,7 @@ type AdvisoryPayload = z.output<typeof AdvisoryPayload>;
 
 const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
   consumer_ack: 'acknowledged',
+  nak: 'failed',
   max_deliver: 'max_deliveries',
   terminated: 'terminated',
 };

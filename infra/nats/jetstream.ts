@@ -115,13 +115,16 @@ export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> =
 };
 
 /**
- * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged or given
- * up. The advisory stays until that fact has been recorded in the log.
+ * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged, refused or
+ * given up. The advisory stays until that fact has been recorded in the log.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
-const ADVISORY_SUBJECTS = ['METRIC.CONSUMER.ACK', 'ADVISORY.CONSUMER.MAX_DELIVERIES', 'ADVISORY.CONSUMER.MSG_TERMINATED'].map(
-  (kind) => `$JS.EVENT.${kind}.${STREAM}.>`,
-);
+const ADVISORY_SUBJECTS = [
+  'METRIC.CONSUMER.ACK',
+  'ADVISORY.CONSUMER.MSG_NAKED',
+  'ADVISORY.CONSUMER.MAX_DELIVERIES',
+  'ADVISORY.CONSUMER.MSG_TERMINATED',
+].map((kind) => `$JS.EVENT.${kind}.${STREAM}.>`);
 
 /** A subject of the advisory stream on which the server itself sends nothing. */
 export const PROBE_SUBJECT = `$JS.EVENT.METRIC.CONSUMER.ACK.${STREAM}.probe`;

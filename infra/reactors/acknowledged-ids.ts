@@ -46,7 +46,9 @@ export type IdSet = ReturnType<typeof createIdSet>;
 
 const eventTypes = ['DeliveriesAcknowledged', 'DeliveryDeadLettered'] as const satisfies AcknowledgementEvent['type'][];
 
-const addSettled = (ids: IdSet, { type, data }: Recorded<AcknowledgementEvent>): void =>
+type SettlingEvent = Extract<AcknowledgementEvent, { type: (typeof eventTypes)[number] }>;
+
+const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void =>
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
 /**
@@ -62,7 +64,7 @@ export const acknowledgedIdsSince = async (log: Log, from: Position | undefined,
   const subscription = log.follow({
     from,
     filter: { eventTypes },
-    event: (event) => addSettled(ids, event as Recorded<AcknowledgementEvent>),
+    event: (event) => addSettled(ids, event as Recorded<SettlingEvent>),
     caughtUp: end.resolve,
   });
   void subscription.failure.then((error) => error && end.reject(error));

@@ -74,11 +74,11 @@ const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Event
   },
 });
 
-/** The ids of the messages that these events settle. */
-const settledIds = (events: Events): string[] =>
-  events.flatMap(({ type, data }) =>
-    type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id],
-  );
+/** The ids of the messages that an event settles. */
+const settledIdsOf = ({ type, data }: Acknowledgement.AcknowledgementEvent): string[] => {
+  if (type === 'DeliveryAttemptFailed') return [];
+  return type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id];
+};
 
 const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: ReceivedAdvisory): SettledMessage => ({
   outcome,
@@ -97,9 +97,10 @@ type Recorder = Required<RecorderParts> & { readonly writer: string; readonly re
 const WORKING: RecorderStatus = { reason: null, isStreamStopped: false };
 
 const streamsFor = ({ log, writer, onSettled }: Recorder, advisories: readonly ReceivedAdvisory[]): AcknowledgementLog => {
-  const byId = new Map(advisories.map((received) => [received.advisory.event_id, received]));
+  const settled = advisories.filter(({ advisory }) => advisory.outcome !== 'failed');
+  const byId = new Map(settled.map((received) => [received.advisory.event_id, received]));
   return acknowledgementLog(log, writer, (events) => {
-    for (const id of settledIds(events)) onSettled(settledMessage(byId.get(id)!));
+    for (const id of events.flatMap(settledIdsOf)) onSettled(settledMessage(byId.get(id)!));
   });
 };
 

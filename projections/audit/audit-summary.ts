@@ -60,6 +60,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   ConnectorToolsSynced: 'synced the tools of the connector {connector}',
   DeliveriesAcknowledged: 'recorded that the agent {agent} has processed deliveries',
   DeliveryRequeued: 'queued a delivery again for the agent {agent}',
+  DeliveryAttemptFailed: 'recorded that the agent {agent} has refused deliveries',
   DeliveryDeadLettered: 'gave up the delivery {delivery_id} to the agent {agent} after {attempts} attempts',
   FailoverChainChecked: 'checked the failover chain of the model {model_id}',
   GuardrailsReplaced: 'replaced the guardrail rules of {resource}',

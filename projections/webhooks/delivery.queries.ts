@@ -5,11 +5,13 @@ import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import { defineList, defineQuery } from '../query.ts';
 import { type Doc, type Page, type PageWindow, pagesOf, type Reads, type Source } from '../read-model.ts';
 import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, type STATUSES, table } from './delivery.ts';
+import { allAttempts } from './delivery-attempts.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
 
 type ListDoc = z.output<typeof DeliveryRead>;
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
+type StoredDoc = z.output<typeof table.docs.doc>;
 type WithPlace<Doc> = Doc & { readonly place: string | null };
 
 /**
@@ -159,7 +161,9 @@ export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: n
  * is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
-  const found = JSON.parse(doc) as WithPlace<DetailDoc>;
+  const { failures, ...row } = JSON.parse(doc) as WithPlace<StoredDoc>;
+  const messages = row.causation.map(({ event_id }) => event_id);
+  const found: WithPlace<DetailDoc> = { ...row, attempts: allAttempts(row.attempts, failures, messages) };
   const through = found.status === 'waiting' ? await publishedThrough(reads, until) : '';
   return { delivery: await withPublication<DetailDoc>(reads, found, through), revision };
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseToken, type Recorded, sortKey } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
+import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
 import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
@@ -10,6 +10,7 @@ import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
+import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
@@ -58,14 +59,6 @@ const Guardrail = z.object({
   verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
   note: z.string().nullable().meta({ description: 'Why' }),
 });
-const Attempt = z.object({
-  event_id: z
-    .string()
-    .meta({ description: 'The id of the message, as the runner got it in `id`', examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'] }),
-  at: Timestamp.meta({ description: 'When it ended' }),
-  outcome: z.enum(['acknowledged', 'max_deliveries', 'terminated']).meta({ description: '`acknowledged` by the runner, or given up' }),
-  count: z.int().meta({ description: 'How often the message was delivered', examples: [1] }),
-});
 const Cause = z.object({
   event_id: EventId,
   type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),
@@ -96,7 +89,9 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .meta({ description: 'Who sent the delivery' }),
   guardrails: z.array(Guardrail).meta({ description: 'The checks of the delivery' }),
   redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
-  attempts: z.array(Attempt).meta({ description: 'How the messages to runners ended: the first one, then one for each redelivery' }),
+  attempts: z
+    .array(Attempt)
+    .meta({ description: 'The attempts to hand the messages to runners: those of the first message, then those of each redelivery' }),
   session_id: z
     .string()
     .nullable()
@@ -105,6 +100,9 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .array(Cause)
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
+
+/** `failures` holds the attempts that failed; `attempts` of a stored row only has those with which a message ended. */
+const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), failures: z.array(StoredFailure).default([]) });
 
 /**
  * A delivery in a list. `place` is the sort key of the position of the event that the last message carries, from which
@@ -141,11 +139,16 @@ export const table = {
     status: 'text',
     place: 'text',
     message_id: 'text',
+    // The agent to whose runners the last message was sent.
+    message_agent_id: 'text',
+    // `place` while the last message is neither acknowledged nor given up; null after that, or without a message.
+    unsettled: 'text',
   },
-  docs: { doc: DeliveryDetailRow.extend({ place: z.string().nullable() }), list_doc: DeliveryListRow },
+  docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
+    { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
   ],
 } as const satisfies Table;
 
@@ -162,14 +165,16 @@ export const publicationTable = {
   indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
 } as const satisfies Table;
 
-const NO_MESSAGE = { status: null, place: null, message_id: null };
-const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], session_id: null };
+const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
+const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null };
 
-/** The message that this event starts. It has no end yet. */
-const newMessage = ({ event_id, position }: Recorded): Row => ({
+/** The message to an agent that this event starts. It has no end yet. */
+const newMessage = ({ event_id, position }: Recorded, message_agent_id: string): Row => ({
   status: 'waiting',
   place: sortKey(position),
+  unsettled: sortKey(position),
   message_id: event_id,
+  message_agent_id,
   published_at: null,
   acknowledged_at: null,
 });
@@ -183,7 +188,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
     ...UNPROCESSED,
     ...facts,
     redactions: redactions.reduce((sum, { count }) => sum + count, 0),
-    ...(outcome === 'accepted' ? newMessage(event) : NO_MESSAGE),
+    ...(outcome === 'accepted' ? newMessage(event, facts.agent_id) : NO_MESSAGE),
     id,
     tenant_id: tenant,
     outcome,
@@ -224,7 +229,7 @@ const insertRejected = ({
 
 const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>>): Change => {
   const { tenant: tenant_id, id, event_id, type, at } = event;
-  const fields = { ...newMessage(event), outcome: 'accepted', reason: null };
+  const fields = { ...newMessage(event, event.data.agent_id), outcome: 'accepted', reason: null };
   return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [{ event_id, type, at }] } });
 };
 
@@ -232,7 +237,7 @@ const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryR
 const patchSettled = (
   tenant_id: string,
   { delivery_id, event_id, at, attempts, published_at }: SettledDelivery,
-  outcome: z.output<typeof Attempt>['outcome'],
+  outcome: Attempt['outcome'],
 ): Change => {
   const ending =
     outcome === 'acknowledged'
@@ -241,10 +246,14 @@ const patchSettled = (
   return patch(
     'deliveries',
     { tenant_id, id: delivery_id },
-    { ...ending, published_at: published_at ?? null },
+    { ...ending, unsettled: null, published_at: published_at ?? null },
     { ifEqual: { message_id: event_id }, items: { attempts: [{ event_id, at, outcome, count: attempts }] } },
   );
 };
+
+/** Adds an attempt that failed. It does not change the delivery's state: the broker sends the message again. */
+const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
+  patch('deliveries', { tenant_id, id: failure.delivery_id }, {}, { items: { failures: [storedFailure(failure)] } });
 
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
@@ -262,7 +271,7 @@ const insertPublication = ({ event_id, position, at, data }: Recorded<Publicatio
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 3,
+  version: 4,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {
@@ -273,6 +282,7 @@ export const deliveries = {
     WebhookRejected: insertRejected,
     WebhookRejectionsCounted: 'ignore',
     DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.map((delivery) => patchSettled(tenant, delivery, 'acknowledged')),
+    DeliveryAttemptFailed: ({ tenant, data }) => data.failures.map((failure) => patchFailed(tenant, failure)),
     DeliveryDeadLettered: ({ tenant, data }) => patchSettled(tenant, data, data.reason),
     MessagesPublished: insertPublication,
     SessionStarted: patchSession,

@@ -36,7 +36,7 @@ const aggregates = (
 ).filter((module): module is AnyAggregate => typeof module.category === 'string' && 'evolve' in module);
 
 test('the file of stored events contains every event type of version 0.1.0', () =>
-  assert.is(new Set(storedEvents.map(({ type }) => type)).size, 120));
+  assert.is(new Set(storedEvents.map(({ type }) => type)).size, 121));
 
 test('the aggregate of each category can fold the stored streams of that category', () => {
   for (const stream of new Set(storedEvents.map((event) => event.stream))) {

@@ -50,7 +50,7 @@ test('actions on members, roles, super-admins and sign-ins get their own OCSF cl
 });
 
 /** Actions that neither create, read, update nor delete something. */
-const OTHER = /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started)$/;
+const OTHER = /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|attempt_failed|started)$/;
 
 test('every action that creates, reads, updates or deletes something has an OCSF activity, not the activity Other', () => {
   const isOther = (action: string): boolean => {

@@ -1,35 +1,30 @@
 // limit: 240 s for this file (test/run.ts)
 
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NatsConnection } from 'nats';
 import { pino } from 'pino';
 import * as assert from 'uvu/assert';
-import type { Recorded } from '../../domain/event.ts';
-import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
 import { consumerName } from '../../domain/runners/runner-credential.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { type AdvisoryBatch, openAdvisories } from '../../infra/nats/advisories.ts';
-import { ADVISORY_STREAM, type ConsumerLimits, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
+import { ADVISORY_STREAM, ensureConsumer, manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { type SettledMessage, startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
-import { startRelay } from '../../infra/reactors/relay.ts';
-import { agentOf, createDeliveryLog, deliveryOf, TENANT } from '../fixtures/generated-log.ts';
+import { TENANT } from '../fixtures/generated-log.ts';
 import { deadline } from '../fixtures/load-factor.ts';
 import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
-import { openUnsealed } from '../fixtures/open-unsealed.ts';
+import {
+  AGENT,
+  acknowledgedCount,
+  ownDeliveries,
+  publishDeliveries,
+  settle,
+  settledIn,
+  startRecorder,
+  startTestRelay,
+} from '../fixtures/settled-messages.ts';
 import { limitFileSize } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-
-const logger = pino({ level: 'silent' });
-const now = () => new Date().toISOString();
-const AGENT = agentOf(0);
-
-const startRecorder = (log: Log, nats: NatsConnection, onSettled: (settled: SettledMessage) => void = () => {}) => {
-  const recorder = startAcknowledgementRecorder({ log, nats, logger, intervalMs: 1_000, onSettled });
-  afterTest(recorder.close);
-  return recorder;
-};
 
 /** A log in which an append takes so long that two recorders load the same state before either has appended. */
 const delayAppends = (log: Log): Log => ({
@@ -39,56 +34,6 @@ const delayAppends = (log: Log): Log => ({
     return log.append(...append);
   },
 });
-
-const startTestRelay = async (log: Log, nats: NatsConnection) => {
-  const relay = await startRelay({ log, nats, logger, publicUrl: 'http://127.0.0.1', openEvent: openUnsealed });
-  afterTest(relay.close);
-  return relay;
-};
-
-const settledIn = async (log: Log, agent = AGENT): Promise<{ acknowledged: string[]; dead: string[] }> => {
-  const acknowledged: string[] = [];
-  const dead: string[] = [];
-  for await (const event of log.read(`acknowledgement-${TENANT}.${agent}`)) {
-    const { type, data } = event as Recorded<AcknowledgementEvent>;
-    if (type === 'DeliveriesAcknowledged') acknowledged.push(...data.deliveries.map(({ delivery_id }) => delivery_id));
-    else dead.push(data.delivery_id);
-  }
-  return { acknowledged, dead };
-};
-
-/** The number of different deliveries that the log records as acknowledged. */
-const acknowledgedCount = async (log: Log): Promise<number> => new Set((await settledIn(log)).acknowledged).size;
-
-/** Publishes `count` deliveries, one in three of them for AGENT. Creates AGENT's consumer. @returns the log */
-const publishDeliveries = async (nats: NatsConnection, count: number, limits: ConsumerLimits = {}) => {
-  const log = await createDeliveryLog(count, now());
-  const relay = await startTestRelay(log, nats);
-  await waitUntil(() => relay.status().published === count);
-  await relay.close();
-  await ensureConsumer(nats, TENANT, AGENT, limits);
-  return log;
-};
-
-/** The ids of AGENT's deliveries among the first `count` ones. */
-const ownDeliveries = (count: number): string[] => Array.from({ length: Math.ceil(count / 3) }, (_, index) => deliveryOf(index * 3));
-
-/**
- * Fetches `count` messages of AGENT and replies to each with `reply`. @throws Error if they have not arrived after 40 s,
- * which is longer than the acknowledgement timeout of messages that were fetched before
- */
-const settle = async (nats: NatsConnection, count: number, reply: 'ack' | 'nak' | 'term'): Promise<void> => {
-  const consumer = await nats.jetstream().consumers.get(STREAM, consumerName(AGENT));
-  const isOver = deadline(40_000);
-  for (let settled = 0; settled < count; ) {
-    if (isOver()) throw new Error(`only ${settled} of ${count} messages arrived`);
-    for await (const message of await consumer.fetch({ max_messages: count - settled, expires: 2_000 })) {
-      message[reply]();
-      settled++;
-    }
-  }
-  await nats.flush();
-};
 
 test(
   'acknowledged, terminated and expired messages are each recorded and counted once, even if two recorders run and are restarted',
@@ -140,7 +85,7 @@ test(
     await waitUntil(() => relay.status().published === 30);
     const recorder = startRecorder(log, nats);
     await waitUntil(async () => (await advisoryCount()) === 0);
-    assert.equal(await settledIn(log), { acknowledged: [], dead: [] });
+    assert.equal(await settledIn(log), { acknowledged: [], failed: [], dead: [] });
     await recorder.close();
     await relay.close();
   }),
@@ -178,31 +123,6 @@ test(
     await waitUntil(async () => (await acknowledgedCount(log)) === 100);
     assert.equal([...new Set((await settledIn(log)).acknowledged)].sort(), ownDeliveries(300).sort());
     await relay.close();
-    await recorder.close();
-  }),
-);
-
-test(
-  'acknowledgements are recorded after the broker has lost the sequence numbers of the advisory stream',
-  withNatsServer(async (broker) => {
-    const nats = await broker.connect();
-    const log = await publishDeliveries(nats, 60);
-    const { streams } = await manager(nats);
-    const recorder = startRecorder(log, nats);
-    await settle(nats, 15, 'ack');
-    await waitUntil(async () => (await acknowledgedCount(log)) === 15);
-    const { created } = await streams.info(ADVISORY_STREAM);
-    await broker.kill();
-    // A server that is killed while it deletes messages leaves these files like this.
-    for (const file of globSync(join(broker.dir, `jetstream/**/streams/${ADVISORY_STREAM}/msgs/*`))) rmSync(file);
-    await broker.start();
-    await waitUntil(() => streams.info(ADVISORY_STREAM).then(Boolean, () => false));
-    const restarted = await streams.info(ADVISORY_STREAM);
-    assert.is(restarted.created, created);
-    assert.ok(restarted.state.last_seq < 15);
-    await settle(nats, 5, 'ack');
-    await waitUntil(async () => (await acknowledgedCount(log)) === 20);
-    assert.is((await settledIn(log)).acknowledged.length, 20);
     await recorder.close();
   }),
 );

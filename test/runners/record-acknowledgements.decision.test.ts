@@ -19,7 +19,12 @@ const addressed = (agent: string, each: Acknowledgement.Advisory) => ({ tenant: 
 type Events = readonly Acknowledgement.AcknowledgementEvent[];
 
 const deliveriesIn = (events: Events): string[] =>
-  events.flatMap(({ type, data }) => (type === 'DeliveriesAcknowledged' ? data.deliveries : [data])).map(({ delivery_id }) => delivery_id);
+  events
+    .flatMap(({ type, data }): readonly Acknowledgement.SettledDelivery[] => {
+      if (type === 'DeliveryAttemptFailed') return data.failures;
+      return type === 'DeliveriesAcknowledged' ? data.deliveries : [data];
+    })
+    .map(({ delivery_id }) => delivery_id);
 
 /**
  * Acknowledgement streams in memory. If there are events in `rival`, they are stored just before the first append, as
@@ -65,6 +70,16 @@ test('an advisory with a low sequence number is recorded if it is later than the
   assert.equal(deliveriesIn([second!]), ['d1']);
   assert.equal(second!.data.capture, { epoch: 'e', sequence: 1, at: later.at });
   assert.equal(Acknowledgement.recordAdvisories('e', [later])({ capture: second!.data.capture }), []);
+});
+
+test('refused attempts are recorded in one event for all messages, before the ends of messages', () => {
+  const advisories = [advisory(1), advisory(2, 'failed'), advisory(3, 'max_deliveries'), advisory(4, 'failed')];
+  const events = Acknowledgement.recordAdvisories('e', advisories)(Acknowledgement.initial);
+  assert.equal(
+    events.map(({ type }) => type),
+    ['DeliveryAttemptFailed', 'DeliveriesAcknowledged', 'DeliveryDeadLettered'],
+  );
+  assert.equal(deliveriesIn([events[0]!]), ['d2', 'd4']);
 });
 
 test("the advisories of each agent are recorded in that agent's stream, and recording them again adds no event", async () => {

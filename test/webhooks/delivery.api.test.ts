@@ -138,7 +138,7 @@ test('if the integration marks replays, a delivery is marked if it has another d
   }
 });
 
-test('a read of a delivery shows whether a runner acknowledged it or it became a dead letter', async () => {
+test('a read of a delivery shows each attempt, and whether a runner acknowledged it or it became a dead letter', async () => {
   const given = await createWebhookPlatform();
   const ids = [(await given.deliver('1')).json.id, (await given.deliver('2', { 'x-github-delivery': 'd-2' })).json.id] as string[];
   const at = new Date().toISOString();
@@ -148,17 +148,28 @@ test('a read of a delivery shows whether a runner acknowledged it or it became a
     return { delivery_id, event_id, at, attempts, published_at: at };
   };
   const meta = { tenant: given.tenant_id, actor: { kind: 'system', id: 'relay' } as const, at, v: 1 };
+  const failures = [settle(ids[0]!, 2), settle(ids[1]!, 2), settle(ids[1]!, 3)];
   await given.log.append(`acknowledgement-${given.tenant_id}.${given.agent}`, 'none', [
-    { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [settle(ids[0]!, 2)], capture }, meta },
-    { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: { ...settle(ids[1]!, 10), reason: 'max_deliveries', capture }, meta },
+    { id: crypto.randomUUID(), type: 'DeliveryAttemptFailed', data: { failures, capture }, meta },
+    { id: crypto.randomUUID(), type: 'DeliveriesAcknowledged', data: { deliveries: [settle(ids[0]!, 3)], capture }, meta },
+    { id: crypto.randomUUID(), type: 'DeliveryDeadLettered', data: { ...settle(ids[1]!, 3), reason: 'max_deliveries', capture }, meta },
   ]);
   await given.waitForProjections();
   const [first, second] = await Promise.all(ids.map((id) => given.call('GET', `deliveries/${id}`)));
   assert.equal([first!.json.outcome, first!.json.acknowledged_at], ['accepted', at]);
   assert.equal([first!.json.status, first!.json.published_at], ['done', at]);
-  assert.equal(first!.json.attempts, [{ event_id: given.accepted()[0]!.event_id, at, outcome: 'acknowledged', count: 2 }]);
+  const { event_id } = given.accepted()[0]!;
+  assert.equal(first!.json.attempts, [
+    { event_id, at: null, outcome: 'expired', count: 1 },
+    { event_id, at, outcome: 'failed', count: 2 },
+    { event_id, at, outcome: 'acknowledged', count: 3 },
+  ]);
   assert.equal([second!.json.outcome, second!.json.reason], ['dead', 'max_deliveries']);
   assert.equal([second!.json.status, second!.json.published_at], ['dead', at]);
+  assert.equal(
+    (second!.json.attempts as { outcome: string; count: number }[]).map(({ outcome, count }) => `${count} ${outcome}`),
+    ['1 expired', '2 failed', '3 max_deliveries'],
+  );
   await given.close();
 });
 

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
+import type { FailedAttempt } from '../../domain/runners/acknowledgement.ts';
+
+/** One attempt to hand a message to a runner. */
+export const Attempt = z.object({
+  event_id: z
+    .string()
+    .meta({ description: 'The id of the message: of the event that it carries', examples: ['6f9619ff-8b86-4d01-b42d-00cf4fc964ff'] }),
+  at: Timestamp.nullable().meta({ description: 'When it ended; null if it `expired`, because the broker does not report that time' }),
+  outcome: z.enum(['acknowledged', 'failed', 'expired', 'max_deliveries', 'terminated']).meta({
+    description:
+      '`acknowledged`: processed by the runner; `failed`: refused by the runner; `expired`: no answer of the runner is known; `max_deliveries`: the last attempt, after which the message was given up; `terminated`: given up by the runner',
+  }),
+  count: z.int().meta({ description: 'Which attempt of this message it was, beginning with 1', examples: [1] }),
+});
+export type Attempt = z.output<typeof Attempt>;
+
+/** A failed attempt as it is stored. `event_id` identifies the attempt among all of the delivery. */
+export const StoredFailure = z.object({ event_id: z.string(), message_id: z.string(), at: Timestamp, count: z.int() });
+type StoredFailure = z.output<typeof StoredFailure>;
+
+export const storedFailure = ({ event_id, at, attempts }: FailedAttempt): StoredFailure => ({
+  event_id: `${event_id}/${attempts}`,
+  message_id: event_id,
+  at,
+  count: attempts,
+});
+
+/** Returns the attempts of one message in their order. Those that no record mentions have expired. */
+const attemptsOfMessage = (event_id: string, known: readonly Attempt[]): Attempt[] => {
+  const byCount = new Map(known.map((attempt) => [attempt.count, attempt]));
+  return Array.from({ length: Math.max(...byCount.keys()) }, (_, index): Attempt => {
+    const count = index + 1;
+    return byCount.get(count) ?? { event_id, at: null, outcome: 'expired', count };
+  });
+};
+
+/**
+ * Returns every attempt of a delivery, message by message. `ends` are the attempts with which messages ended: they
+ * replace a failure of the same attempt. `messages` are the ids of the messages in their order.
+ */
+export const allAttempts = (ends: readonly Attempt[], failures: readonly StoredFailure[], messages: readonly string[]): Attempt[] => {
+  const failed = failures.map(({ message_id, at, count }): Attempt => ({ event_id: message_id, at, outcome: 'failed', count }));
+  const byMessage = Map.groupBy([...failed, ...ends], ({ event_id }) => event_id);
+  const known = messages.filter((id) => byMessage.has(id));
+  const others = [...byMessage.keys()].filter((id) => !known.includes(id));
+  return [...known, ...others].flatMap((id) => attemptsOfMessage(id, byMessage.get(id)!));
+};
