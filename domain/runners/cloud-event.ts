@@ -1,6 +1,7 @@
 import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
+import { labelsOf } from '../webhooks/guardrail.ts';
 
 /**
  * The largest body, in bytes, that a message contains. A larger body is replaced by a URL from which the runner fetches
@@ -42,6 +43,16 @@ export type RunnerMessageType = {
   readonly message: (event: Recorded, publicUrl: string) => Message;
 };
 
+/** Attributes for the agent: the content comes from outside, and what the guardrails have found in it. */
+const guardrailAttributes = ({ guardrails = [], cause }: Partial<DeliveryFacts>): Record<string, string> => {
+  const labels = labelsOf(guardrails);
+  return {
+    contenttrust: 'untrusted',
+    ...(labels.length === 0 ? {} : { labels: labels.join(',') }),
+    ...(cause === undefined ? {} : { causedby: cause.delivery_id }),
+  };
+};
+
 const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: string): Record<string, string> => ({
   source: `${publicUrl}/tenant/${event.tenant}/webhook-integrations/${facts.integration_id}`,
   subject: event.id,
@@ -52,6 +63,7 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   ...(facts.event === null ? {} : { providerevent: facts.event }),
   deliveryid: event.id,
   providerid: facts.provider_delivery_id,
+  ...guardrailAttributes(facts),
   ...(facts.redelivery_of === undefined ? {} : { redeliveryof: facts.redelivery_of }),
 });
 

@@ -110,6 +110,21 @@ test("the attribute deliveryid is Annals' id of the delivery, and providerid is 
   );
 });
 
+test('every message marks its content as untrusted, and has the labels of the guardrails and the delivery that led to it', () => {
+  const guardrails = [
+    { rule: 'json', verdict: 'pass', note: null },
+    { rule: 'injection', verdict: 'label', note: 'ignore_instructions' },
+    { rule: 'no keys', verdict: 'redact', note: 'no keys: 1' },
+    { rule: 'big', verdict: 'label', note: '9 bytes' },
+  ];
+  const { contenttrust, labels, causedby } = parsed(
+    accepted('{}', { guardrails, cause: { delivery_id: 'cearlier0000000000000000a', depth: 2 } }),
+  );
+  assert.equal([contenttrust, labels, causedby], ['untrusted', 'injection,big', 'cearlier0000000000000000a']);
+  const plain = parsed(accepted('{}', { guardrails: guardrails.slice(0, 1) }));
+  assert.equal([plain.contenttrust, 'labels' in plain, 'causedby' in plain], ['untrusted', false, false]);
+});
+
 test('a body is sent as JSON only if its content type and its bytes are JSON', () => {
   const formOf = (body: string | Uint8Array, content_type: string): string =>
     ['data', 'data_base64', 'dataref'].filter((name) => name in parsed(accepted(body, { content_type }))).join();
