@@ -24,6 +24,9 @@ import { type ProjectionAdmin, projectionAdminOperations } from './operations/pr
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { blackoutOperations } from './schedule/blackout.ts';
+import { cronJobOperations } from './schedule/cron-job.ts';
+import { cronPreviewOperations } from './schedule/cron-preview.ts';
 import { auditSessionOperations } from './sessions/audit-sessions.ts';
 import { sessionOperations } from './sessions/session.ts';
 import { agentSkillOperations } from './skills/agent-skills.ts';
@@ -82,6 +85,7 @@ const areasOf = ({
   },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
+  Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,

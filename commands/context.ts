@@ -3,6 +3,7 @@ import type { Permission, Permit } from '../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { ParseCron } from '../domain/schedule/recurrence.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Blobs } from './blobs.ts';
 import type { JsonSchemaValidator } from './json-schema-validator.ts';
@@ -140,6 +141,7 @@ export type Ctx = {
   readonly jsonSchemas: JsonSchemaValidator;
   /** Checks and applies patterns that clients have written. */
   readonly patterns: PatternCompiler;
+  readonly parseCron: ParseCron;
   readonly publicUrl: string;
 };
 

@@ -7,6 +7,8 @@ import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
+import { blackouts } from './schedule/blackout.ts';
+import { cronJobs } from './schedule/cron-job.ts';
 import { sessions } from './sessions/session.ts';
 import { skills } from './skills/skill.ts';
 import { tenants } from './tenants/tenant.ts';
@@ -20,6 +22,8 @@ export const projections = [
   allowedAccounts,
   apikeys,
   audit,
+  blackouts,
+  cronJobs,
   deliveries,
   integrations,
   models,

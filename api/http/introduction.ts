@@ -82,6 +82,10 @@ export const TAGS = [
     description:
       'What a runner needs: the runtime of its agent, and credentials with which it receives messages from the broker; see `/asyncapi.json`.',
   },
+  {
+    name: 'Schedules',
+    description: 'Cron jobs call an agent or a URL at certain times. On the days of a blackout they do not fire.',
+  },
   { name: 'Tenants', description: 'Tenants, their members and their plans.' },
   { name: 'Users', description: 'The caller, the users of the platform, and the e-mail addresses that may sign in.' },
   { name: 'Audit', description: 'What happened, when, and who did it: one entry for every event.' },

@@ -85,6 +85,8 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   models: 'The id of the model',
   skills: 'The id of the skill',
   tools: 'The id of the tool',
+  'cron-jobs': 'The id of the cron job',
+  'cron-blackouts': 'The id of the blackout',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',

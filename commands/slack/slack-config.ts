@@ -1,20 +1,8 @@
 import { z } from 'zod';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
+import { isTimeZone } from '../../domain/time-zone.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input } from '../context.ts';
-
-/**
- * Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving
- * time.)
- */
-const isTimeZone = (name: string): boolean => {
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-};
 
 const limit = (max: number, per: string) =>
   z

@@ -13,6 +13,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { patternCompiler } from '../guardrails/pattern-compiler.ts';
 import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
+import { parseCron } from '../schedule/cron-expression.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { type Execution, newExecution } from './execution.ts';
@@ -214,6 +215,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       publicUrl,
       jsonSchemas,
       patterns: patternCompiler,
+      parseCron,
       transact: transact(request),
       history: history(request),
       load: load(request),

@@ -8,6 +8,8 @@ import type { Recorded } from '../../domain/event.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as Blackout from '../../domain/schedule/blackout.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Tool from '../../domain/tools/tool.ts';
@@ -59,6 +61,8 @@ const role =
   ({ user_id, role: given = null }) => ({ [`${of}/${user_id}`]: given });
 
 const skillFields: FieldsOf = ({ generation: _, ...fields }) => ({ version: Skill.initial.version, ...fields, deleted: false });
+
+const jobFields: FieldsOf = ({ sealed_headers: _, next_fire_at: __, ...fields }) => fields;
 
 const permissionsOf = (permissions: unknown): Row => ({
   skill_permissions: (permissions as readonly Row[]).map(({ since: _, ...permission }) => permission),
@@ -167,6 +171,14 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   ToolUpdated: allFields,
   ToolRemoved: () => ({ removed: true }),
   PlanCreated: () => ({}),
+  CronJobCreated: jobFields,
+  CronJobUpdated: jobFields,
+  CronJobPaused: () => ({ status: 'paused' }),
+  CronJobResumed: () => ({ status: 'active' }),
+  CronJobDeleted: () => ({ status: 'archived' }),
+  BlackoutDeclared: allFields,
+  BlackoutChanged: allFields,
+  BlackoutLifted: () => ({ lifted: true }),
 };
 
 /** The first events of subjects. Their entries show no changes: `meta` has the first values. */
@@ -186,12 +198,16 @@ const FIRST_EVENTS: readonly string[] = [
   'PlanCreated',
   'ToolRegistered',
   'ToolReserved',
+  'CronJobCreated',
+  'BlackoutDeclared',
 ];
 
 /** The tenant of a new subject, by category; null if it belongs to the platform. */
 const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Agent.category]: ({ tenant }) => tenant,
   [Tool.category]: ({ tenant }) => tenant,
+  [CronJob.category]: ({ tenant }) => tenant,
+  [Blackout.category]: ({ tenant }) => tenant,
   [Tenant.category]: ({ id }) => id,
   [Integration.category]: ({ data }) => (data as Row).tenant_id ?? null,
   [ApiKey.category]: ({ data }) => (data as Row).tenant_id ?? null,

@@ -35,6 +35,14 @@ export const createResources = async (p: TestPlatform) => {
   const tool = await made(`${p.tenant}/tools`, { name: `t${Math.random()}`, display_name: 'Tool', description: '' });
   await p.send('POST', `${p.tenant}/agents/${agent}/tools`, { body: { tool_id: tool } });
   const session = await made(`${p.tenant}/agents/${agent}/sessions`, { title: 'Review' });
+  const job = await made(`${p.tenant}/agents/${agent}/cron-jobs`, {
+    name: 'Job',
+    kind: 'recurring',
+    target_kind: 'internal_agent',
+    target: agent,
+    interval_minutes: 60,
+  });
+  const blackout = await made(`${p.tenant}/cron-blackouts`, { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return {
@@ -48,6 +56,8 @@ export const createResources = async (p: TestPlatform) => {
     session,
     skill,
     tool,
+    job,
+    blackout,
     models,
     plan: p.eventsOf('PlanCreated')[0]!.id,
   };
@@ -63,6 +73,8 @@ export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) =
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ revision: [0, 1, 1_000_000] },
+    ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
+    ...{ schedule_type: ['interval'], start_time: [null], timezone: ['UTC', 'Europe/Berlin'], headers: [{}, { 'x-team': 'ops' }] },
     ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
   };
   return (name: string) => {
@@ -72,7 +84,9 @@ export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) =
   };
 };
 
-const idIn = (path: string, { keys, hook, account }: Resources): string => {
+const idIn = (path: string, { keys, hook, account, job, blackout }: Resources): string => {
+  if (path.includes('cron-jobs')) return job;
+  if (path.includes('cron-blackouts')) return blackout;
   if (path.includes('allowed-accounts')) return account;
   if (path.includes('webhook-integrations')) return hook;
   if (path.includes('runner-keys')) return keys.runner;

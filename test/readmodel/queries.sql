@@ -4619,3 +4619,665 @@ from
     limit
       1
   ) found;
+
+-- blackoutById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "blackouts"."blackouts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- blackoutPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "blackout"."doc" as "doc",
+      "blackout"."created_at" as "value",
+      "blackout"."id" as "id"
+    from
+      "blackouts"."blackouts" as "blackout"
+    where
+      "blackout"."tenant_id" = $2
+    order by
+      "blackout"."created_at" desc,
+      "blackout"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- blackoutPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "blackout"."doc" as "doc",
+      "blackout"."created_at" as "value",
+      "blackout"."id" as "id"
+    from
+      "blackouts"."blackouts" as "blackout"
+    where
+      "blackout"."tenant_id" = $2
+      and ("blackout"."created_at", "blackout"."id") < ($3, $4)
+    order by
+      "blackout"."created_at" desc,
+      "blackout"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- blackoutPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "blackout"."doc" as "doc",
+      "blackout"."created_at" as "value",
+      "blackout"."id" as "id"
+    from
+      "blackouts"."blackouts" as "blackout"
+    where
+      "blackout"."tenant_id" = $2
+    order by
+      "blackout"."created_at" asc,
+      "blackout"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- blackoutPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "blackout"."doc" as "doc",
+              "blackout"."created_at" as "value",
+              "blackout"."id" as "id"
+            from
+              "blackouts"."blackouts" as "blackout"
+            where
+              "blackout"."tenant_id" = $2
+              and ("blackout"."created_at", "blackout"."id") > ($3, $4)
+            order by
+              "blackout"."created_at" asc,
+              "blackout"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "blackout"."doc" as "doc",
+              "blackout"."created_at" as "value",
+              "blackout"."id" as "id"
+            from
+              "blackouts"."blackouts" as "blackout"
+            where
+              "blackout"."tenant_id" = $5
+              and "blackout"."created_at" is null
+            order by
+              "blackout"."created_at" asc,
+              "blackout"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- blackoutCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."blackouts" as value,
+      stored.revision
+    from
+      "blackouts"."blackout_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
+-- blackoutsOf: call
+select
+  "blackout"."doc"
+from
+  "blackouts"."blackouts" as "blackout"
+where
+  "blackout"."tenant_id" = $1
+order by
+  "blackout"."created_at",
+  "blackout"."id"
+limit
+  500;
+
+-- cronJobById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "cron_jobs"."jobs" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+      and stored."deleted" is not true
+    limit
+      1
+  ) found;
+
+-- cronJobPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "job"."doc" as "doc",
+      "job"."created_at" as "value",
+      "job"."id" as "id"
+    from
+      "cron_jobs"."jobs" as "job"
+    where
+      "job"."tenant_id" = $2
+      and "job"."agent_id" = $3
+      and "job"."deleted" is not true
+    order by
+      "job"."created_at" desc,
+      "job"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- cronJobPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "job"."doc" as "doc",
+      "job"."created_at" as "value",
+      "job"."id" as "id"
+    from
+      "cron_jobs"."jobs" as "job"
+    where
+      "job"."tenant_id" = $2
+      and "job"."agent_id" = $3
+      and ("job"."created_at", "job"."id") < ($4, $5)
+      and "job"."deleted" is not true
+    order by
+      "job"."created_at" desc,
+      "job"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- cronJobPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "job"."doc" as "doc",
+      "job"."created_at" as "value",
+      "job"."id" as "id"
+    from
+      "cron_jobs"."jobs" as "job"
+    where
+      "job"."tenant_id" = $2
+      and "job"."agent_id" = $3
+      and "job"."deleted" is not true
+    order by
+      "job"."created_at" asc,
+      "job"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- cronJobPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "job"."doc" as "doc",
+              "job"."created_at" as "value",
+              "job"."id" as "id"
+            from
+              "cron_jobs"."jobs" as "job"
+            where
+              "job"."tenant_id" = $2
+              and "job"."agent_id" = $3
+              and ("job"."created_at", "job"."id") > ($4, $5)
+              and "job"."deleted" is not true
+            order by
+              "job"."created_at" asc,
+              "job"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "job"."doc" as "doc",
+              "job"."created_at" as "value",
+              "job"."id" as "id"
+            from
+              "cron_jobs"."jobs" as "job"
+            where
+              "job"."tenant_id" = $6
+              and "job"."agent_id" = $7
+              and "job"."created_at" is null
+              and "job"."deleted" is not true
+            order by
+              "job"."created_at" asc,
+              "job"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- cronJobCount: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[]) with ordinality as wanted ("tenant_id", at)
+  cross join lateral (
+    select
+      stored."cron_jobs" as value,
+      stored.revision
+    from
+      "cron_jobs"."cron_job_counts" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+    limit
+      1
+  ) found;
+
+-- cronRunPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "cron_jobs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+      and "run"."job_id" = $3
+    order by
+      "run"."created_at" desc,
+      "run"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- cronRunPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "cron_jobs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+      and "run"."job_id" = $3
+      and ("run"."created_at", "run"."id") < ($4, $5)
+    order by
+      "run"."created_at" desc,
+      "run"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- cronRunPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "cron_jobs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+      and "run"."job_id" = $3
+    order by
+      "run"."created_at" asc,
+      "run"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- cronRunPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "run"."doc" as "doc",
+              "run"."created_at" as "value",
+              "run"."id" as "id"
+            from
+              "cron_jobs"."runs" as "run"
+            where
+              "run"."tenant_id" = $2
+              and "run"."job_id" = $3
+              and ("run"."created_at", "run"."id") > ($4, $5)
+            order by
+              "run"."created_at" asc,
+              "run"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "run"."doc" as "doc",
+              "run"."created_at" as "value",
+              "run"."id" as "id"
+            from
+              "cron_jobs"."runs" as "run"
+            where
+              "run"."tenant_id" = $6
+              and "run"."job_id" = $7
+              and "run"."created_at" is null
+            order by
+              "run"."created_at" asc,
+              "run"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- cronJobRow: call
+select
+  "job"."doc",
+  "job"."schedule_revision"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."tenant_id" = $1
+  and "job"."id" = $2;
+
+-- lastDecisionUntil: call
+select
+  "run"."decision",
+  "run"."created_at",
+  "run"."next_fire_at",
+  "run"."schedule_revision"
+from
+  "cron_jobs"."runs" as "run"
+where
+  "run"."tenant_id" = $1
+  and "run"."job_id" = $2
+  and "run"."decided" <= $3
+order by
+  "run"."decided" desc
+limit
+  1;
+
+-- activeJobsOf: of an agent
+select
+  "job"."id",
+  "job"."agent_id"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."tenant_id" = $1
+  and "job"."status" = $2
+  and "job"."deleted" is not true
+  and "job"."agent_id" = $3
+order by
+  "job"."created_at" desc,
+  "job"."id" desc
+limit
+  200;
+
+-- activeJobsOf: of the tenant
+select
+  "job"."id",
+  "job"."agent_id"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."tenant_id" = $1
+  and "job"."status" = $2
+  and "job"."deleted" is not true
+order by
+  "job"."created_at" desc,
+  "job"."id" desc
+limit
+  200;

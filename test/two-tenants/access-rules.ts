@@ -122,6 +122,24 @@ POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + ru
 POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session
 GET    /v1/tenants/{tenant_id}/sessions                                 tenant:audit:read
 GET    /v1/tenants/{tenant_id}/sessions/{session_id}                    tenant:audit:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs                  agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs                  agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/preview          agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}             agent:read
+PATCH  /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}             agent:settings:write
+DELETE /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}             agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/pause       agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/resume      agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/run-now     agent:settings:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/skip        agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/runs        agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/preview     agent:read
+GET    /tenant/{tenant_id}/cron-blackouts                               tenant:read
+POST   /tenant/{tenant_id}/cron-blackouts                               tenant:settings:write
+POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:read
+GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:read
+PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
+DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 GET    /me                                                              any
 `;
 

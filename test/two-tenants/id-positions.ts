@@ -42,6 +42,8 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-keys': 'runner key',
   'webhook-integrations': 'integration',
   'runner-credentials': 'runner credential',
+  'cron-jobs': 'cron job',
+  'cron-blackouts': 'blackout',
   'allowed-accounts': 'allowed account',
   roles: 'role holder',
   grants: 'grantee',

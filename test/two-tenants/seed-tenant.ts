@@ -27,6 +27,8 @@ export type ResourceType =
   | 'session'
   | 'runner credential'
   | 'skill'
+  | 'cron job'
+  | 'blackout'
   | 'user'
   | 'model'
   | 'fallback model'
@@ -126,6 +128,10 @@ export const seedTenant = async (p: Platform, slug: string) => {
     content: 'A message',
     prompt_tokens: 5,
   });
+  const jobFields = { name: 'Job', kind: 'recurring', target_kind: 'internal_agent', target: agent, interval_minutes: 60 };
+  const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
+  const otherJob = await post(`/agents/${second}/cron-jobs`, { ...jobFields, target: second });
+  const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
   const resources: Resources = {
     tenant: id,
     agent,
@@ -143,8 +149,14 @@ export const seedTenant = async (p: Platform, slug: string) => {
     session,
     'runner credential': (await issueCredential(p, id, agent)).id,
     skill,
+    'cron job': cronJob.id,
+    blackout: blackout.id,
   };
-  const sibling: Resources = { 'runner key': otherRunner.id, 'runner credential': (await issueCredential(p, id, second)).id };
+  const sibling: Resources = {
+    'cron job': otherJob.id,
+    'runner key': otherRunner.id,
+    'runner credential': (await issueCredential(p, id, second)).id,
+  };
   return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, privateSkill, sibling, resources };
 };
 

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import {
+  CronBlackoutCreate,
+  CronBlackoutUpdate,
+  changeBlackout,
+  declareBlackout,
+  liftBlackout,
+  loadBlackout,
+} from '../../commands/schedule/blackout.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import { assertOrdered } from '../../domain/schedule/blackout.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
+import { suppressedBy } from '../../domain/schedule/preview.ts';
+import { BLACKOUT_SORTS, blackoutById, blackoutCount, blackoutPage, MAX_BLACKOUTS } from '../../projections/schedule/blackout.queries.ts';
+import { blackouts, CronBlackoutRead } from '../../projections/schedule/blackout.ts';
+import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { asOfQuery, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
+
+const BLACKOUTS = '/tenant/:tenant_id/cron-blackouts';
+const BLACKOUT = `${BLACKOUTS}/:id`;
+const permit = 'tenant:settings:write';
+const MAX_SUPPRESSED_PER_JOB = 100;
+
+export const SuppressedOccurrence = z
+  .object({
+    job_id: idOf('cron job'),
+    agent_id: idOf('agent'),
+    due_at: Timestamp.meta({ description: 'When the job would be due' }),
+  })
+  .meta({ id: 'SuppressedOccurrence' });
+
+/** Returns the future occurrences that a blackout would suppress, of each job the first ones. */
+const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
+  assertOrdered(blackout);
+  const jobs = await activeJobsOf(ctx.reads, ctx.tenant, blackout.agent_id);
+  const found = await Promise.all(
+    jobs.map(async ({ id }) => {
+      const { state } = await ctx.load(CronJob, id);
+      if (state.status !== 'active') return [];
+      const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
+      const times = suppressedBy(blackout, recurrence, { after: ctx.at(), limit: MAX_SUPPRESSED_PER_JOB });
+      return times.map((due_at) => ({ job_id: id, agent_id: state.agent_id, due_at }));
+    }),
+  );
+  return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
+};
+
+export const blackoutOperations = {
+  listCronBlackouts: operation({
+    method: 'get',
+    path: BLACKOUTS,
+    summary: 'List the blackouts of the tenant',
+    permit: 'tenant:read',
+    query: listQuery({}, BLACKOUT_SORTS),
+    reply: z.array(CronBlackoutRead),
+    projection: blackouts.name,
+    run: (ctx, window) =>
+      withTotalCount({}, blackoutPage(ctx.reads, ctx.tenant, windowOf(window, BLACKOUT_SORTS)), () => blackoutCount(ctx.reads, ctx.tenant)),
+  }),
+  declareCronBlackout: operation({
+    method: 'post',
+    path: BLACKOUTS,
+    summary: 'Declare a blackout',
+    details: 'On its days, cron jobs do not fire: each occurrence is recorded as suppressed.',
+    permit,
+    body: CronBlackoutCreate,
+    reply: CronBlackoutRead,
+    status: 201,
+    location: BLACKOUT,
+    run: (ctx, input) => declareBlackout(ctx, input, { max: MAX_BLACKOUTS, count: () => blackoutCount(ctx.reads, ctx.tenant) }),
+  }),
+  previewCronBlackout: operation({
+    method: 'post',
+    path: `${BLACKOUTS}/preview`,
+    summary: 'Preview what a blackout would suppress',
+    details: `Looks at the newest ${MAX_PREVIEWED_JOBS} active jobs, and at most ${MAX_SUPPRESSED_PER_JOB} occurrences of each. Declares nothing.`,
+    permit: 'tenant:read',
+    body: CronBlackoutCreate,
+    reply: z.array(SuppressedOccurrence),
+    noETag: true,
+    run: async (ctx, { tenant_id, ...blackout }) => ({
+      id: tenant_id,
+      revision: -1,
+      position: null,
+      state: await ctx.sideEffect(() => suppressedOccurrences(ctx, blackout)),
+    }),
+  }),
+  getCronBlackout: operation({
+    method: 'get',
+    path: BLACKOUT,
+    summary: 'Read a blackout',
+    permit: 'tenant:read',
+    query: asOfQuery,
+    reply: CronBlackoutRead,
+    projection: blackouts.name,
+    run: (ctx, { id }) => (ctx.asOf ? loadBlackout(ctx, id) : blackoutById(ctx.reads, ctx.tenant, id)),
+  }),
+  changeCronBlackout: operation({
+    method: 'patch',
+    path: BLACKOUT,
+    summary: 'Change a blackout',
+    details: 'Absent fields stay unchanged; null clears or resets a field.',
+    permit,
+    body: CronBlackoutUpdate,
+    reply: CronBlackoutRead,
+    run: changeBlackout,
+  }),
+  liftCronBlackout: operation({
+    method: 'delete',
+    path: BLACKOUT,
+    summary: 'Lift a blackout',
+    permit,
+    run: liftBlackout,
+  }),
+};

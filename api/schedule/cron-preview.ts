@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { loadCronJob } from '../../commands/schedule/cron-job.ts';
+import { CronJobCreate } from '../../commands/schedule/cron-job-fields.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
+import { preview } from '../../domain/schedule/preview.ts';
+import type { Recurrence } from '../../domain/schedule/recurrence.ts';
+import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
+import { blackouts } from '../../projections/schedule/blackout.ts';
+import type { Ctx } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { CRON_JOBS } from './cron-job.ts';
+
+const PREVIEW_LENGTH = 20;
+
+export const CronPreview = z
+  .object({
+    due_at: Timestamp.meta({ description: 'When the job is due' }),
+    decision: z.enum(['fired', 'suppressed']).meta({ description: 'Whether it fires, as things are now' }),
+    reason: z
+      .enum(['blackout'])
+      .nullable()
+      .meta({ description: 'Why it does not fire', examples: [null] }),
+    blackout_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The blackout that suppresses it', examples: [null] }),
+  })
+  .meta({ id: 'CronPreview' });
+
+const nextOf = async (ctx: Ctx, agent_id: string, recurrence: Recurrence) =>
+  preview(recurrence, { agent_id, blackouts: await blackoutsOf(ctx.reads, ctx.tenant), after: ctx.at(), limit: PREVIEW_LENGTH });
+
+const details = `The next ${PREVIEW_LENGTH} times at which the job is due, with those that a blackout suppresses.`;
+
+export const cronPreviewOperations = {
+  previewCronJob: operation({
+    method: 'get',
+    path: `${CRON_JOBS}/:id/preview`,
+    summary: 'Preview the next runs of a cron job',
+    details,
+    permit: 'agent:read',
+    reply: z.array(CronPreview),
+    projection: blackouts.name,
+    noETag: true,
+    run: async (ctx, ref) => {
+      const { state } = await loadCronJob(ctx, ref);
+      const occurrences = await nextOf(ctx, ref.agent_id, CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron));
+      return { body: JSON.stringify(occurrences), next: null };
+    },
+  }),
+  previewCronDraft: operation({
+    method: 'post',
+    path: `${CRON_JOBS}/preview`,
+    summary: 'Preview the runs of a draft of a cron job',
+    details: `${details} Creates nothing.`,
+    permit: 'agent:read',
+    body: CronJobCreate,
+    reply: z.array(CronPreview),
+    noETag: true,
+    run: async (ctx, { tenant_id: _, agent_id, ...fields }) => {
+      const agent = await loadAgent(ctx, agent_id);
+      const recurrence = CronJob.recurrenceOf(fields, ctx.at(), ctx.parseCron);
+      return { ...agent, position: null, state: await ctx.sideEffect(() => nextOf(ctx, agent_id, recurrence)) };
+    },
+  }),
+};

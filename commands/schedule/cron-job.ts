@@ -1,0 +1,162 @@
+import * as Agent from '../../domain/agents/agent.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
+import { isId25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
+import { nextOccurrence } from '../../domain/schedule/recurrence.ts';
+import { assertHeaders, type Headers, splitSecrets, withPresentSecrets } from '../../domain/schedule/request-headers.ts';
+import { secret } from '../../domain/secret.ts';
+import { loadAgent } from '../agents/agent.ts';
+import { checkOnce } from '../check-once.ts';
+import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import type { CronJobCreate, CronJobUpdate } from './cron-job-fields.ts';
+
+type JobPath = 'tenant_id' | 'agent_id' | 'id';
+type JobRef = { readonly agent_id: string; readonly id: string };
+
+const headersLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: CronJob.category, id, field: 'headers' });
+
+/** Loads a job of an agent. @throws Refusal not_found */
+export const loadCronJob = async (ctx: Ctx, { agent_id, id }: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+  const loaded = await ctx.load(CronJob, id);
+  CronJob.assertExists(loaded.state, agent_id);
+  return loaded;
+};
+
+/** Returns the agent of the tenant with this id or slug; undefined if there is none. */
+const findAgent = async (ctx: Ctx, idOrSlug: string): Promise<Loaded<Agent.Agent> | undefined> => {
+  if (isId25(idOrSlug)) {
+    const byId = await ctx.load(Agent, idOrSlug);
+    if (byId.state.status === 'live') return byId;
+  }
+  for (let generation = 0; ; generation++) {
+    const bySlug = await ctx.load(Agent, ctx.uniqueId('agent', idOrSlug, generation));
+    if (bySlug.state.status === 'live') return bySlug;
+    if (bySlug.state.status !== 'released') return undefined;
+  }
+};
+
+const isTargetUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+};
+
+/**
+ * Checks the target of a job. Another agent than the job's own may be called only by who may assign work to it.
+ * @throws Refusal invalid, forbidden
+ */
+const assertTarget = async (ctx: Ctx, agent_id: string, { target_kind, target }: Pick<CronJob.JobFields, 'target_kind' | 'target'>) => {
+  if (target_kind === 'external_url') {
+    if (!isTargetUrl(target)) throw invalid('/target', 'must be an https URL without a user name and password');
+    return;
+  }
+  const found = await findAgent(ctx, target);
+  if (found?.id === agent_id) return;
+  if (!found || !(await ctx.may('agent:read', found.id))) throw invalid('/target', 'there is no such agent', 'unknown_agent');
+  await ctx.require('agent:assign', found.id);
+};
+
+type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
+
+/**
+ * Returns headers as a job stores them: the secret values encrypted and masked. Values that are masked in `headers` are
+ * those of the job. If the secret values stay the same, their ciphertext does too.
+ * @throws Refusal invalid
+ */
+const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
+  assertHeaders(headers);
+  const location = headersLocation(ctx.tenant, id);
+  const known = present === null ? {} : (JSON.parse((await ctx.open(location, present)).reveal()) as Headers);
+  const { shown, secrets } = splitSecrets(headers);
+  const wanted = withPresentSecrets(secrets, known);
+  if (Object.keys(wanted).length === 0) return { headers: shown, sealed_headers: null };
+  if (jsonEqual(wanted, known)) return { headers: shown, sealed_headers: present };
+  return { headers: shown, sealed_headers: await ctx.seal(location, secret(JSON.stringify(wanted))) };
+};
+
+/**
+ * Creates a cron job of an agent. `checkLimit` checks that the plan allows one more.
+ * @throws Refusal not_found, invalid, forbidden, plan_limit
+ */
+export const createCronJob = async (
+  ctx: Ctx,
+  input: Input<typeof CronJobCreate, 'tenant_id' | 'agent_id'>,
+  checkLimit: () => void,
+): Promise<Loaded<CronJob.CronJob>> => {
+  const { tenant_id: _, agent_id, headers, ...settings } = input;
+  await loadAgent(ctx, agent_id);
+  await checkOnce(ctx, () => assertTarget(ctx, agent_id, settings));
+  const id = ctx.newId();
+  const fields = { ...settings, agent_id, ...(await storedHeaders(ctx, id, headers, null)) };
+  const create = CronJob.create(fields, ctx.at(), ctx.parseCron);
+  return ctx.transact(
+    CronJob,
+    id,
+    (job) => {
+      if (job.status === 'absent') checkLimit();
+      return create(job);
+    },
+    { expectNew: true },
+  );
+};
+
+/** Changes a cron job. @throws Refusal not_found, invalid, forbidden */
+export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate, JobPath>): Promise<Loaded<CronJob.CronJob>> => {
+  const { tenant_id: _, agent_id, id, headers, ...changes } = input;
+  const { state } = await loadCronJob(ctx, input);
+  const { target } = changes;
+  if (target) await checkOnce(ctx, () => assertTarget(ctx, agent_id, { target_kind: state.target_kind, target }));
+  const stored = headers === undefined ? {} : await storedHeaders(ctx, id, headers ?? {}, state.sealed_headers);
+  const context = { agent_id, at: ctx.at(), parseCron: ctx.parseCron };
+  return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...stored }, context));
+};
+
+/** Pauses a cron job. @throws Refusal not_found */
+export const pauseCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.pause(agent_id));
+
+/** Resumes a cron job. @throws Refusal not_found, conflict */
+export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
+  ctx.transact(CronJob, id, CronJob.resume({ agent_id, at: ctx.at(), parseCron: ctx.parseCron }));
+
+/** Deletes a cron job. @throws Refusal not_found */
+export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
+
+/** Requests a run outside of the schedule, also of a paused job. @throws Refusal not_found */
+export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+  const loaded = await loadCronJob(ctx, ref);
+  const run = await ctx.transact(CronRun, ctx.newId(), CronRun.requestRun(loaded.state, ctx.at()), {
+    expectNew: true,
+    ignoreIfMatch: true,
+  });
+  return { ...loaded, position: run.position };
+};
+
+/** The most occurrences in a row that may be skipped. */
+const MAX_SKIPPED = 1_000;
+
+/**
+ * Decides that the next occurrence of a job does not fire: the first that is due after now and not skipped yet.
+ * @throws Refusal not_found, conflict if the job is not due any more
+ */
+export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
+  const loaded = await loadCronJob(ctx, ref);
+  const { state } = loaded;
+  const dueAt = await ctx.sideEffect(() => nextUndecided(ctx, state));
+  const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
+  const skip = CronRun.skip(state, dueAt, nextOccurrence(recurrence, dueAt));
+  const { position } = await ctx.transact(CronRun, CronRun.occurrenceId(state.id, dueAt), skip, { ignoreIfMatch: true });
+  return { ...loaded, position };
+};
+
+const nextUndecided = async (ctx: Ctx, job: CronJob.CronJob): Promise<string> => {
+  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ctx.parseCron);
+  let dueAt = job.status === 'active' ? nextOccurrence(recurrence, ctx.at()) : null;
+  for (let skipped = 0; dueAt !== null && skipped < MAX_SKIPPED; skipped++) {
+    const { state } = await ctx.load(CronRun, CronRun.occurrenceId(job.id, dueAt));
+    if (state.decision === 'undecided') return dueAt;
+    dueAt = nextOccurrence(recurrence, dueAt);
+  }
+  throw CronJob.notDue();
+};

@@ -1,0 +1,132 @@
+import { applyResets, changedFields } from '../aggregate.ts';
+import type { Recorded } from '../event.ts';
+import { invalid, Refusal } from '../refusal.ts';
+import { localTimeOf } from '../time-zone.ts';
+
+export const category = 'blackout';
+
+/** Dates are YYYY-MM-DD in `timezone`; both belong to the blackout. `agent_id` null: for all agents of the tenant. */
+export type BlackoutFields = {
+  readonly name: string;
+  readonly start_date: string;
+  readonly end_date: string;
+  readonly agent_id: string | null;
+  readonly reason: string | null;
+  readonly recurring_yearly: boolean;
+  readonly timezone: string;
+};
+
+export type BlackoutEvent =
+  | { type: 'BlackoutDeclared'; data: BlackoutFields }
+  | { type: 'BlackoutChanged'; data: Partial<BlackoutFields> }
+  | { type: 'BlackoutLifted'; data: object };
+
+export type Blackout = BlackoutFields & {
+  readonly status: 'absent' | 'declared' | 'lifted';
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly created_by_user_id: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export const initial: Blackout = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  created_by_user_id: null,
+  name: '',
+  start_date: '',
+  end_date: '',
+  agent_id: null,
+  reason: null,
+  recurring_yearly: false,
+  timezone: 'UTC',
+  created_at: '',
+  updated_at: '',
+};
+
+const applyEvent = (blackout: Blackout, { id, tenant, at, actor, type, data }: Recorded<BlackoutEvent>): Blackout => {
+  switch (type) {
+    case 'BlackoutDeclared': {
+      const created_by_user_id = actor.kind === 'user' ? actor.id : null;
+      return { ...blackout, ...data, status: 'declared', id, tenant_id: tenant, created_by_user_id, created_at: at };
+    }
+    case 'BlackoutChanged':
+      return { ...blackout, ...data };
+    case 'BlackoutLifted':
+      return { ...blackout, status: 'lifted' };
+  }
+};
+
+export const evolve = (blackout: Blackout, event: Recorded<BlackoutEvent>): Blackout => ({
+  ...applyEvent(blackout, event),
+  updated_at: event.at,
+});
+
+/** @throws Refusal not_found if the blackout does not exist or is lifted */
+export const assertDeclared = ({ status }: Blackout): void => {
+  if (status !== 'declared') throw new Refusal('not_found', 'There is no such blackout');
+};
+
+/** @throws Refusal invalid if the blackout would end before it starts */
+export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
+  if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
+};
+
+/** Declares a blackout. @throws Refusal invalid */
+export const declare =
+  (fields: BlackoutFields) =>
+  (blackout: Blackout): BlackoutEvent[] => {
+    assertOrdered(fields);
+    return blackout.status === 'absent' ? [{ type: 'BlackoutDeclared', data: fields }] : [];
+  };
+
+export type BlackoutChanges = { [Name in keyof BlackoutFields]?: BlackoutFields[Name] | null | undefined };
+
+const resets = { agent_id: null, reason: null, recurring_yearly: false, timezone: 'UTC' } as const;
+
+/** Changes a blackout. @throws Refusal not_found, invalid */
+export const change =
+  (changes: BlackoutChanges) =>
+  (blackout: Blackout): BlackoutEvent[] => {
+    assertDeclared(blackout);
+    const fields = changedFields(blackout, applyResets(changes, resets)) as Partial<BlackoutFields>;
+    assertOrdered({ ...blackout, ...fields });
+    return Object.keys(fields).length > 0 ? [{ type: 'BlackoutChanged', data: fields }] : [];
+  };
+
+/** Lifts a blackout. @throws Refusal not_found */
+export const lift = (blackout: Blackout): BlackoutEvent[] => {
+  assertDeclared(blackout);
+  return [{ type: 'BlackoutLifted', data: {} }];
+};
+
+/** The date in another year. 29 February becomes 28 February in years without it. */
+const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
+
+/**
+ * Returns the first and the last day of the blackout in the year in which it starts `years` years after its start date.
+ */
+const daysAfter = ({ start_date, end_date }: BlackoutFields, years: number): readonly [string, string] => [
+  inYear(start_date, Number(start_date.slice(0, 4)) + years),
+  inYear(end_date, Number(end_date.slice(0, 4)) + years),
+];
+
+/** Whether the blackout covers this point in time (RFC 3339). */
+export const covers = (blackout: BlackoutFields, instant: string): boolean => {
+  const day = localTimeOf(instant, blackout.timezone).slice(0, 10);
+  if (day < blackout.start_date) return false;
+  if (!blackout.recurring_yearly) return day <= blackout.end_date;
+  const yearsOfLength = Number(blackout.end_date.slice(0, 4)) - Number(blackout.start_date.slice(0, 4));
+  const latest = Number(day.slice(0, 4)) - Number(blackout.start_date.slice(0, 4));
+  for (let years = Math.max(0, latest - yearsOfLength); years <= latest; years++) {
+    const [first, last] = daysAfter(blackout, years);
+    if (day >= first && day <= last) return true;
+  }
+  return false;
+};
+
+/** Whether the blackout is for this agent. */
+export const appliesTo = (blackout: BlackoutFields, agent_id: string): boolean =>
+  blackout.agent_id === null || blackout.agent_id === agent_id;

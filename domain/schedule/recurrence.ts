@@ -1,0 +1,67 @@
+import { instantOf, localTimeOf } from '../time-zone.ts';
+
+/**
+ * A parsed cron expression. `next` returns the first local time after `after` at which it matches; null if there is
+ * none in the years that can be represented. Both are YYYY-MM-DDTHH:MM:SS.
+ */
+export type CronExpression = { readonly next: (after: string) => string | null };
+
+/** Parses a cron expression of five fields; null if it is malformed. */
+export type ParseCron = (expression: string) => CronExpression | null;
+
+/**
+ * When a job is due. `interval` is elapsed time, counted from `anchor`. `daily` and `cron` are local times in `zone`.
+ * Times are RFC 3339 in UTC.
+ */
+export type Recurrence =
+  | { readonly kind: 'once'; readonly at: string }
+  | { readonly kind: 'interval'; readonly minutes: number; readonly anchor: string }
+  | { readonly kind: 'daily'; readonly time: string; readonly zone: string }
+  | { readonly kind: 'cron'; readonly expression: CronExpression; readonly zone: string };
+
+const MINUTE_MS = 60_000;
+
+const nextOfInterval = (minutes: number, anchor: string, after: string): string => {
+  const start = Date.parse(anchor);
+  const elapsed = Date.parse(after) - start;
+  const count = elapsed < 0 ? 0 : Math.floor(elapsed / (minutes * MINUTE_MS)) + 1;
+  return new Date(start + count * minutes * MINUTE_MS).toISOString();
+};
+
+/**
+ * Returns the first instant after `after` of a series of local times. Several local times can be one instant, and the
+ * instant of a local time that clocks show twice can be before `after`: then the series goes on.
+ */
+const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): string | null => {
+  let local = next(localTimeOf(after, zone));
+  while (local !== null) {
+    const instant = instantOf(local, zone);
+    if (instant > after) return instant;
+    local = next(local);
+  }
+  return null;
+};
+
+/** Returns the first time of day `time` (HH:MM:SS) after a local time. */
+const nextDay = (time: string, local: string): string => {
+  const date = local.slice(0, 10);
+  if (local.slice(11) < time) return `${date}T${time}`;
+  return `${Temporal.PlainDate.from(date).add({ days: 1 }).toString()}T${time}`;
+};
+
+/**
+ * Returns when a job is due for the first time after `after`; null if never. A local time that clocks skip is due when
+ * they skip it; one that they show twice is due once, the first time.
+ */
+export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => {
+  switch (recurrence.kind) {
+    case 'once':
+      return recurrence.at > after ? recurrence.at : null;
+    case 'interval':
+      return nextOfInterval(recurrence.minutes, recurrence.anchor, after);
+    case 'daily':
+      return nextOfLocalTimes(recurrence.zone, after, (local) => nextDay(recurrence.time, local));
+    case 'cron':
+      return nextOfLocalTimes(recurrence.zone, after, recurrence.expression.next);
+  }
+};

@@ -1,0 +1,30 @@
+/**
+ * Whether this is the name of a time zone. (`Intl` also accepts offsets such as `+01:00`, which have no daylight saving
+ * time.)
+ */
+export const isTimeZone = (name: string): boolean => {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+};
+
+/** Converts a point in time to RFC 3339 in UTC with milliseconds. */
+const textOf = (instant: { readonly epochMilliseconds: number }): string => new Date(instant.epochMilliseconds).toISOString();
+
+/**
+ * Returns when clocks in `zone` show the local time `local` (YYYY-MM-DDTHH:MM[:SS]). If they show it twice, this is the
+ * first time. If they skip it, this is when they skip it.
+ */
+export const instantOf = (local: string, zone: string): string => {
+  const wanted = Temporal.PlainDateTime.from(local);
+  const found = wanted.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (found.toPlainDateTime().equals(wanted)) return textOf(found);
+  return textOf(found.getTimeZoneTransition('next')!);
+};
+
+/** Returns what clocks in `zone` show at `instant` (RFC 3339): YYYY-MM-DDTHH:MM:SS, without fractions of a second. */
+export const localTimeOf = (instant: string, zone: string): string =>
+  Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'second', roundingMode: 'floor' });

@@ -1,0 +1,86 @@
+import type { z } from 'zod';
+import { type Position, sortKey } from '../../domain/event.ts';
+import { defineList, defineQuery } from '../query.ts';
+import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { CronDecision, CronJobRead, cronJobCounter, cronJobs, runTable, table } from './cron-job.ts';
+
+const from: Source<typeof table> = { projection: cronJobs.name, table };
+
+export const CRON_JOB_SORTS = sortFields(table, CronJobRead);
+export const CRON_RUN_SORTS = ['created_at', ...sortFields(runTable, CronDecision)];
+
+type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
+type JobRef = { readonly tenant_id: string; readonly job_id: string };
+
+/** Returns one cron job as CronJobRead; null if it does not exist. */
+export const cronJobById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
+
+const jobList = defineList({ table }, (db, { tenant_id, agent_id }: AgentRef) =>
+  db.selectFrom('cron_jobs.jobs as job').where('job.tenant_id', '=', tenant_id).where('job.agent_id', '=', agent_id),
+);
+
+/** Returns a page of the cron jobs of an agent. */
+export const cronJobPage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> => reads.page(jobList, agent, window);
+
+/** Returns the number of cron jobs of the tenant. */
+export const cronJobCount = (reads: Reads, tenant_id: string): Promise<number> =>
+  tenantCount(reads, cronJobs.name, cronJobCounter.table, tenant_id);
+
+const runList = defineList({ table: runTable }, (db, { tenant_id, job_id }: JobRef) =>
+  db.selectFrom('cron_jobs.runs as run').where('run.tenant_id', '=', tenant_id).where('run.job_id', '=', job_id),
+);
+
+/** Returns a page of the decisions on the occurrences of a job, as CronDecision. */
+export const cronRunPage = (reads: Reads, job: JobRef, window: PageWindow): Promise<Page> => reads.page(runList, job, window);
+
+/** What a job's row has besides the state of its own stream. */
+export type JobRow = z.output<typeof CronJobRead> & { readonly schedule_revision: number };
+
+const jobRow = defineQuery((db, { tenant_id, job_id }: JobRef) =>
+  db
+    .selectFrom('cron_jobs.jobs as job')
+    .where('job.tenant_id', '=', tenant_id)
+    .where('job.id', '=', job_id)
+    .select(['job.doc', 'job.schedule_revision']),
+);
+
+/** Returns a job with the revision of the event that set its schedule; null if it does not exist. */
+export const cronJobRow = async (reads: Reads, tenant_id: string, job_id: string): Promise<JobRow | null> => {
+  const [found] = await reads.rows(jobRow, { tenant_id, job_id });
+  return found ? { ...(JSON.parse(found.doc) as z.output<typeof CronJobRead>), schedule_revision: found.schedule_revision! } : null;
+};
+
+const decisionsUntil = defineQuery((db, { tenant_id, job_id, until }: JobRef & { until: string }) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .where('run.tenant_id', '=', tenant_id)
+    .where('run.job_id', '=', job_id)
+    .where('run.decided', '<=', until)
+    .orderBy('run.decided', 'desc')
+    .select(['run.decision', 'run.created_at', 'run.next_fire_at', 'run.schedule_revision'])
+    .limit(({ lit }) => lit(1)),
+);
+
+/** Returns the last decision on an occurrence of a job up to a log position; undefined if there is none. */
+export const lastDecisionUntil = async (reads: Reads, job: JobRef, at: Position) =>
+  (await reads.rows(decisionsUntil, { ...job, until: sortKey(at) }))[0];
+
+/** How many jobs and how many due times of each job a preview of a blackout looks at. */
+export const MAX_PREVIEWED_JOBS = 200;
+
+const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string | null }) =>
+  db
+    .selectFrom('cron_jobs.jobs as job')
+    .where('job.tenant_id', '=', tenant_id)
+    .where('job.status', '=', 'active')
+    .where('job.deleted', 'is not', true)
+    .$if(agent_id !== null, (query) => query.where('job.agent_id', '=', agent_id!))
+    .orderBy('job.created_at', 'desc')
+    .orderBy('job.id', 'desc')
+    .select(['job.id', 'job.agent_id'])
+    .limit(({ lit }) => lit(MAX_PREVIEWED_JOBS)),
+);
+
+/** Returns the newest active jobs of the tenant, or of one of its agents. */
+export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string | null) => reads.rows(activeJobs, { tenant_id, agent_id });

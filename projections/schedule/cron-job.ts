@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { type Recorded, sortKey } from '../../domain/event.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
+import { type Change, insert, type Projection, patch } from '../projection.ts';
+import type { Table } from '../table.ts';
+import { tenantCounter } from '../tenant-counter.ts';
+
+const OptionalTime = Timestamp.nullable().default(null);
+
+export const CronJobRead = z
+  .object({
+    id: idOf('cron job'),
+    tenant_id: idOf('tenant'),
+    agent_id: idOf('agent'),
+    created_by_user_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Who created it', examples: ['c1u33xtplpft75v2seh60kvj5'] }),
+    name: z.string().meta({ examples: ['Weekly report'] }),
+    kind: z.enum(CronJob.JOB_KINDS).meta({ description: 'Whether the job fires once or repeatedly' }),
+    fire_at: Timestamp.nullable().meta({ description: 'When a one-shot job fires', examples: [null] }),
+    cron_expr: z
+      .string()
+      .nullable()
+      .meta({ description: 'The cron expression of five fields', examples: ['0 9 * * MON'] }),
+    interval_minutes: z
+      .int()
+      .nullable()
+      .meta({ description: 'The minutes between two runs', examples: [null] }),
+    schedule_type: z.enum(CronJob.SCHEDULE_TYPES).meta({ description: 'Whether the job fires every day at start_time' }),
+    start_time: z
+      .string()
+      .nullable()
+      .meta({ description: 'The time of day, or the time from which intervals count', examples: [null] }),
+    timezone: z
+      .string()
+      .nullable()
+      .meta({ description: 'The time zone of the schedule; null: UTC', examples: ['Europe/Berlin'] }),
+    next_fire_at: OptionalTime.meta({ description: 'When the job is due next; null if it is not' }),
+    method: z.enum(CronJob.METHODS).meta({ description: 'The method of requests to an external target' }),
+    target_kind: z.enum(CronJob.TARGET_KINDS).meta({ description: 'What the job calls' }),
+    target: z.string().meta({ description: 'The URL, or the id or slug of the agent', examples: ['czdoc9is0j8ht9lgmxg9edn58'] }),
+    headers: z.record(z.string(), z.string()).meta({ description: 'The headers of requests; secret values are `***`', examples: [{}] }),
+    body_bytes: z
+      .string()
+      .nullable()
+      .meta({ description: 'The body of requests in base64', examples: [null] }),
+    max_retries: z.int().meta({ description: 'How often a failed request is repeated', examples: [3] }),
+    retry_backoff: z.string().meta({ description: 'How the time between attempts grows', examples: ['exponential'] }),
+    status: z.enum(CronJob.JOB_STATUSES).meta({ description: 'A one-shot job is `completed` or `failed` after its run' }),
+    last_fired_at: OptionalTime.meta({ description: 'When the job last fired' }),
+    last_status_code: z.int().nullable().default(null).meta({ description: 'The status of the last answer of the target' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'CronJobRead' });
+
+const AttemptRead = z.object({
+  at: Timestamp.meta({ description: 'When the attempt ended' }),
+  status_code: z
+    .int()
+    .nullable()
+    .meta({ description: 'The status of the answer; null if there was none', examples: [503] }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the attempt failed', examples: ['The target answered 503'] }),
+  ms: z.int().meta({ description: 'How long it took, in milliseconds', examples: [120] }),
+});
+
+export const CronDecision = z
+  .object({
+    occurrence_id: z
+      .string()
+      .meta({ description: 'The id of the occurrence. Targets get it as Idempotency-Key', examples: ['9f86d081884c7d659a2feaa0c55ad015'] }),
+    due_at: Timestamp.meta({ description: 'When the occurrence was due' }),
+    decision: z.enum(CronRun.DECISIONS).meta({ description: 'Whether the job fired' }),
+    reason: z.enum(CronRun.SUPPRESSION_REASONS).nullable().default(null).meta({ description: 'Why it was suppressed' }),
+    blackout_id: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The blackout that suppressed it', examples: [null] }),
+    attempts: z.array(AttemptRead).default([]).meta({ description: 'The attempts to reach the target, the oldest first' }),
+  })
+  .meta({ id: 'CronDecision' });
+
+/** `schedule_revision` is the revision of the event that set the present schedule. */
+export const table = {
+  name: 'jobs',
+  key: ['tenant_id', 'id'],
+  stream: CronJob.category,
+  softDelete: 'deleted',
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    agent_id: 'text',
+    name: 'text',
+    kind: 'text',
+    status: 'text',
+    schedule_revision: 'integer',
+    deleted: 'boolean',
+    next_fire_at: 'timestamptz',
+    last_fired_at: 'timestamptz',
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
+  docs: { doc: CronJobRead },
+  indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }, { columns: ['next_fire_at'], withoutNull: 'next_fire_at' }],
+} as const satisfies Table;
+
+/** `decided` is the sort key of the log position of the decision. */
+export const runTable = {
+  name: 'runs',
+  key: ['tenant_id', 'id'],
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    job_id: 'text',
+    decision: 'text',
+    due_at: 'timestamptz',
+    decided: 'text',
+    schedule_revision: 'integer',
+    next_fire_at: 'timestamptz',
+    created_at: 'timestamptz',
+  },
+  docs: { doc: CronDecision },
+  indexes: [{ columns: ['tenant_id', 'job_id', 'created_at', 'id'] }, { columns: ['tenant_id', 'job_id', 'decided'] }],
+} as const satisfies Table;
+
+export const cronJobCounter = tenantCounter('cron_job', 'cron_jobs');
+
+type Decision = Recorded<Extract<CronRun.CronRunEvent, { type: 'CronFired' | 'CronSuppressed' | 'CronMissed' | 'CronOccurrenceSkipped' }>>;
+type Attempted = Recorded<Extract<CronRun.CronRunEvent, { type: 'CronAttemptFailed' | 'CronSucceeded' | 'CronExhausted' }>>;
+
+const insertRun = (event: Recorded<CronRun.CronRunEvent>, decision: (typeof CronRun.DECISIONS)[number], fields: object): Change =>
+  insert('runs', {
+    ...fields,
+    tenant_id: event.tenant,
+    id: event.id,
+    occurrence_id: event.id,
+    decision,
+    decided: sortKey(event.position),
+    created_at: event.at,
+  });
+
+/** The changes of a decision: the run, and when its job is due next, unless the schedule has changed since. */
+const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], why = {}): readonly Change[] => {
+  const { job_id, due_at, job_status, schedule_revision, next_fire_at } = event.data;
+  const key = { tenant_id: event.tenant, id: job_id };
+  const ended = job_status ? { status: job_status } : {};
+  const planned = { next_fire_at, ...ended };
+  const fired = decision === 'fired' ? [patch('jobs', key, { last_fired_at: event.at })] : [];
+  return [
+    insertRun(event, decision, { job_id, due_at, schedule_revision, next_fire_at, ...why }),
+    patch('jobs', key, planned, { ifEqual: { schedule_revision } }),
+    ...fired,
+  ];
+};
+
+const attempted = ({ tenant, id, event_id, at, data }: Attempted): readonly Change[] => {
+  const { job_id, job_status, status_code, error, ms } = data;
+  return [
+    patch('runs', { tenant_id: tenant, id }, {}, { items: { attempts: [{ event_id, at, status_code, error, ms }] } }),
+    patch('jobs', { tenant_id: tenant, id: job_id }, { last_status_code: status_code, ...(job_status && { status: job_status }) }),
+  ];
+};
+
+/**
+ * The cron jobs of agents and the decisions on their occurrences. A decision changes columns of its job's row, but not
+ * `revision`, which is the revision of the job's own stream.
+ */
+export const cronJobs = {
+  name: 'cron_jobs',
+  version: 1,
+  categories: [CronJob.category, CronRun.category],
+  tables: [table, runTable, cronJobCounter.table],
+  on: {
+    CronJobCreated: (event) => {
+      const { sealed_headers: _, scheduled_at: __, ...row } = CronJob.evolve(CronJob.initial, event);
+      return [insert('jobs', { ...row, deleted: false }), cronJobCounter.add(event.tenant, 1)];
+    },
+    CronJobUpdated: ({ tenant, id, at, revision, data: { sealed_headers: _, ...data } }) =>
+      patch('jobs', { tenant_id: tenant, id }, { ...data, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) }),
+    CronJobPaused: ({ tenant, id, at, revision }) =>
+      patch('jobs', { tenant_id: tenant, id }, { status: 'paused', next_fire_at: null, schedule_revision: revision, updated_at: at }),
+    CronJobResumed: ({ tenant, id, at, revision, data }) =>
+      patch('jobs', { tenant_id: tenant, id }, { ...data, status: 'active', schedule_revision: revision, updated_at: at }),
+    CronJobDeleted: ({ tenant, id, at, revision }) => [
+      patch(
+        'jobs',
+        { tenant_id: tenant, id },
+        { status: 'archived', deleted: true, next_fire_at: null, schedule_revision: revision, updated_at: at },
+      ),
+      cronJobCounter.add(tenant, -1),
+    ],
+    CronFired: (event) => decided(event, 'fired'),
+    CronSuppressed: (event) => decided(event, 'suppressed', { reason: event.data.reason, blackout_id: event.data.blackout_id }),
+    CronMissed: (event) => decided(event, 'missed'),
+    CronOccurrenceSkipped: (event) => decided(event, 'skipped'),
+    CronRunRequested: (event) => [
+      insertRun(event, 'fired', { job_id: event.data.job_id, due_at: event.data.due_at }),
+      patch('jobs', { tenant_id: event.tenant, id: event.data.job_id }, { last_fired_at: event.at }),
+    ],
+    CronAttemptFailed: attempted,
+    CronSucceeded: attempted,
+    CronExhausted: attempted,
+  },
+} as const satisfies Projection<CronJob.CronJobEvent | CronRun.CronRunEvent>;
