@@ -6,36 +6,21 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import * as Integration from '../../domain/webhooks/integration.ts';
-import { deliveryById, deliveryPage, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
-import { DeliveryDetail, DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
+import { deliveryById, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
+import { DeliveryDetail, deliveries } from '../../projections/webhooks/delivery.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation, type Read } from '../http/operation.ts';
-import { asOfQuery, listQuery, parseSort, TimeRange } from '../http/paging.ts';
+import { asOfQuery } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
+import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
 
-const SORTS = ['received_at'];
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
-
-/**
- * Lets a caller read deliveries of an agent if they may read the agent's chats, or all integrations of the tenant.
- * @throws Refusal not_found if the caller may not see the agent, otherwise forbidden
- */
-const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
-  if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);
-};
-
-const integrationOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
-  const { state } = await ctx.load(Integration, integration_id);
-  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw notFound();
-  return { tenant_id: ctx.tenant, integration_id, marksReplays: state.replay_guard !== 'off', agent_id: state.agent_id };
-};
 
 const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
@@ -71,36 +56,12 @@ const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
   if (found) throw Delivery.undeliverable(`The delivery was rejected (${found.delivery.reason}): no body was stored`);
 };
 
-const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
-
 /**
  * Creates the operations that list and show deliveries. `readDelivery` reads the body from the log, because no read
  * model contains it.
  */
 export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => ({
-  listDeliveries: operation({
-    method: 'get',
-    path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
-    summary: "List a webhook integration's deliveries",
-    permit: 'tenant:read',
-    permissionNote: PERMISSION_NOTE,
-    query: listQuery(
-      {
-        outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
-        status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
-        ...TimeRange,
-      },
-      SORTS,
-    ),
-    reply: z.array(DeliveryRead),
-    projection: deliveries.name,
-    run: async (ctx, { id, outcome, status, from, to, limit, cursor, sort }) => {
-      const integration = await integrationOf(ctx, id);
-      await checkReader(ctx, integration.agent_id);
-      const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
-      return deliveryPage(ctx.reads, integration, { outcome, status, from, to }, window);
-    },
-  }),
+  ...deliveryListOperations,
   getDelivery: operation({
     method: 'get',
     path: DELIVERY,

@@ -140,6 +140,26 @@ const ownedAgents = defineQuery((db, { tenant_id, user_id }: { tenant_id: string
 export const agentsOwnedBy = async (reads: Reads, tenant_id: string, user_id: string): Promise<string[]> =>
   (await reads.rows(ownedAgents, { tenant_id, user_id })).map(({ id }) => id);
 
+type AgentAccess = { readonly tenant_id: string; readonly user_id: string; readonly roles: readonly string[]; readonly since: string };
+
+const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: AgentAccess) =>
+  db
+    .selectFrom('agents.agent_access as access')
+    .where('access.tenant_id', '=', tenant_id)
+    .where('access.user_id', '=', user_id)
+    .where(({ eb, fn, val }) => eb('access.role', '=', fn.any(val(roles))))
+    .where('access.given', '>', since)
+    .select('access.agent_id')
+    .distinct(),
+);
+
+/**
+ * Returns the ids of the agents on which a user has one of these roles, by a role or a grant, in no order. They are
+ * only candidates: the agent may be deleted or for administrators only, and the projection may lag behind the log.
+ */
+export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
+  (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
+
 /** An agent existed from the log position `born` until the position `died`. */
 const agentListAsOf = defineList({ table, includesDeleted: true }, (db, { tenant_id, at }: { tenant_id: string; at: string }) =>
   db

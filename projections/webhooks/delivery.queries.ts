@@ -3,8 +3,8 @@ import { comparePositions, type Position, sortKey } from '../../domain/event.ts'
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { latestEntry, positionOfEvent } from '../audit/audit-log.queries.ts';
 import { defineList, defineQuery } from '../query.ts';
-import { type Doc, type Page, type PageWindow, pagesOf, type Reads, type Source } from '../read-model.ts';
-import { type DeliveryDetailRow, type DeliveryRead, deliveries, type OUTCOMES, type STATUSES, table } from './delivery.ts';
+import { type Doc, pagesOf, type Reads, type Source } from '../read-model.ts';
+import { type DeliveryDetailRow, type DeliveryRead, deliveries, table } from './delivery.ts';
 import { allAttempts } from './delivery-attempts.ts';
 
 const from: Source<typeof table> = { projection: deliveries.name, table };
@@ -19,13 +19,6 @@ type WithPlace<Doc> = Doc & { readonly place: string | null };
  * another delivery id.
  */
 export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marksReplays: boolean };
-
-export type DeliveryFilter = {
-  readonly outcome?: (typeof OUTCOMES)[number] | undefined;
-  readonly status?: (typeof STATUSES)[number] | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-};
 
 type BodyRef = {
   readonly tenant_id: string;
@@ -102,55 +95,6 @@ const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPla
   if (delivery.status !== 'waiting' || place === null || place > through) return delivery as unknown as Doc;
   const [record] = await reads.rows(publicationOf, { place });
   return { ...delivery, status: 'running', published_at: record?.published_at ?? null } as unknown as Doc;
-};
-
-type DeliveryListArgs = Omit<DeliveryFilter, 'status'> &
-  Pick<IntegrationRef, 'tenant_id' | 'integration_id'> & {
-    readonly stored_status?: string | undefined;
-    /** The message is published: its sort key is not above this one. */
-    readonly published_through?: string | undefined;
-    /** The message is not published: its sort key is above this one. */
-    readonly unpublished_after?: string | undefined;
-  };
-
-const deliveryList = defineList(
-  { table, doc: 'list_doc' },
-  (db, { tenant_id, integration_id, outcome, from, to, stored_status, published_through, unpublished_after }: DeliveryListArgs) =>
-    db
-      .selectFrom('deliveries.deliveries as delivery')
-      .where('delivery.tenant_id', '=', tenant_id)
-      .where('delivery.integration_id', '=', integration_id)
-      .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
-      .$if(stored_status !== undefined, (query) => query.where('delivery.status', '=', stored_status!))
-      .$if(published_through !== undefined, (query) => query.where('delivery.place', '<=', published_through!))
-      .$if(unpublished_after !== undefined, (query) => query.where('delivery.place', '>', unpublished_after!))
-      .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
-      .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!)),
-);
-
-const storedStatus = (status: DeliveryFilter['status'], through: string): Partial<DeliveryListArgs> => {
-  if (status === 'waiting') return { stored_status: 'waiting', unpublished_after: through };
-  if (status === 'running') return { stored_status: 'waiting', published_through: through };
-  return { stored_status: status };
-};
-
-/**
- * Returns a page of the deliveries of an integration, with body replays marked. The filter time `from` is inclusive,
- * `to` is exclusive.
- */
-export const deliveryPage = async (
-  reads: Reads,
-  integration: IntegrationRef,
-  { outcome, status, from, to }: DeliveryFilter,
-  window: PageWindow,
-): Promise<Page> => {
-  const { tenant_id, integration_id } = integration;
-  const through = await publishedThrough(reads);
-  const args = { tenant_id, integration_id, outcome, from, to, ...storedStatus(status, through) };
-  const page = await reads.page(deliveryList, args, window);
-  const complete = async (delivery: WithPlace<ListDoc>): Promise<ListDoc> =>
-    withReplayMark(reads, integration, await withPublication<ListDoc>(reads, delivery, through));
-  return { ...page, body: JSON.stringify(await Promise.all((JSON.parse(page.body) as WithPlace<ListDoc>[]).map(complete))) };
 };
 
 /** A delivery without its payload, and without the mark for body replays. `revision` is the revision of its stream. */

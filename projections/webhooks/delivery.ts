@@ -20,6 +20,10 @@ export const DeliveryRead = z
     id: idOf('delivery'),
     integration_id: idOf('webhook integration'),
     agent_id: idOf('agent'),
+    provider: z
+      .string()
+      .nullable()
+      .meta({ description: 'The provider; null if it was rejected', examples: ['github'] }),
     provider_delivery_id: z
       .string()
       .nullable()
@@ -67,10 +71,6 @@ const Cause = z.object({
 
 /** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = DeliveryRead.extend({
-  provider: z
-    .string()
-    .nullable()
-    .meta({ description: 'The provider; null if it was rejected', examples: ['github'] }),
   content_type: z
     .string()
     .nullable()
@@ -108,7 +108,7 @@ const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), fa
  * A delivery in a list. `place` is the sort key of the position of the event that the last message carries, from which
  * queries derive whether it is published; null if there is no message.
  */
-const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
+export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
   payload: z.unknown().meta({
@@ -133,6 +133,8 @@ export const table = {
     id: 'text',
     integration_id: 'text',
     agent_id: 'text',
+    provider: 'text',
+    event: 'text',
     outcome: 'text',
     sha256: 'text',
     received_at: 'timestamptz',
@@ -146,6 +148,12 @@ export const table = {
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
   indexes: [
+    { columns: ['tenant_id', 'received_at', 'id'] },
+    { columns: ['tenant_id', 'agent_id', 'received_at', 'id'] },
+    { columns: ['tenant_id', 'provider', 'received_at', 'id'], withoutNull: 'provider' },
+    { columns: ['tenant_id', 'event', 'received_at', 'id'], withoutNull: 'event' },
+    { columns: ['tenant_id', 'outcome', 'received_at', 'id'] },
+    { columns: ['tenant_id', 'unsettled'], withoutNull: 'unsettled' },
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
     { columns: ['unsettled', 'id'], withoutNull: 'unsettled' },
@@ -271,7 +279,7 @@ const insertPublication = ({ event_id, position, at, data }: Recorded<Publicatio
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 4,
+  version: 5,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

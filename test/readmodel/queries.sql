@@ -532,6 +532,17 @@ from
       1
   ) found;
 
+-- agentsOpenTo: call
+select distinct
+  "access"."agent_id"
+from
+  "agents"."agent_access" as "access"
+where
+  "access"."tenant_id" = $1
+  and "access"."user_id" = $2
+  and "access"."role" = any ($3)
+  and "access"."given" > $4;
+
 -- agentsOwnedBy: call
 select distinct
   "agent"."id"
@@ -3547,17 +3558,7 @@ order by
 limit
   1;
 
--- deliveryPage: first page
-select
-  "publication"."place"
-from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
-
--- deliveryPage: first page
+-- deliveryPage: of an integration, first page
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3590,17 +3591,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: next page
-select
-  "publication"."place"
-from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
-
--- deliveryPage: next page
+-- deliveryPage: of an integration, next page
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3634,17 +3625,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: ascending, next page
-select
-  "publication"."place"
-from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
-
--- deliveryPage: ascending, next page
+-- deliveryPage: of an integration, ascending, next page
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3714,17 +3695,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: waiting
-select
-  "publication"."place"
-from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
-
--- deliveryPage: waiting
+-- deliveryPage: first page
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3749,9 +3720,6 @@ from
       "deliveries"."deliveries" as "delivery"
     where
       "delivery"."tenant_id" = $2
-      and "delivery"."integration_id" = $3
-      and "delivery"."status" = $4
-      and "delivery"."place" > $5
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -3759,17 +3727,75 @@ from
       51
   ) as "page";
 
--- deliveryPage: running
+-- deliveryPage: ascending, next page
 select
-  "publication"."place"
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
 from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "delivery"."list_doc" as "doc",
+              "delivery"."received_at" as "value",
+              "delivery"."id" as "id"
+            from
+              "deliveries"."deliveries" as "delivery"
+            where
+              "delivery"."tenant_id" = $2
+              and ("delivery"."received_at", "delivery"."id") > ($3, $4)
+            order by
+              "delivery"."received_at" asc,
+              "delivery"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "delivery"."list_doc" as "doc",
+              "delivery"."received_at" as "value",
+              "delivery"."id" as "id"
+            from
+              "deliveries"."deliveries" as "delivery"
+            where
+              "delivery"."tenant_id" = $5
+              and "delivery"."received_at" is null
+            order by
+              "delivery"."received_at" asc,
+              "delivery"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
 
--- deliveryPage: running
+-- deliveryPage: with integration_id
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3795,8 +3821,6 @@ from
     where
       "delivery"."tenant_id" = $2
       and "delivery"."integration_id" = $3
-      and "delivery"."status" = $4
-      and "delivery"."place" <= $5
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -3804,17 +3828,7 @@ from
       51
   ) as "page";
 
--- deliveryPage: done
-select
-  "publication"."place"
-from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
-
--- deliveryPage: done
+-- deliveryPage: with agent_id
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3839,8 +3853,172 @@ from
       "deliveries"."deliveries" as "delivery"
     where
       "delivery"."tenant_id" = $2
-      and "delivery"."integration_id" = $3
-      and "delivery"."status" = $4
+      and "delivery"."agent_id" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with provider
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."provider" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with event
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."event" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with outcome
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."outcome" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with from
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."received_at" >= $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with to
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."received_at" < $3
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
@@ -3850,15 +4028,321 @@ from
 
 -- deliveryPage: with every filter
 select
-  "publication"."place"
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
 from
-  "deliveries"."publications" as "publication"
-order by
-  "publication"."recorded" desc
-limit
-  1;
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."agent_id" = $4
+      and "delivery"."provider" = $5
+      and "delivery"."event" = $6
+      and "delivery"."outcome" = $7
+      and "delivery"."received_at" >= $8
+      and "delivery"."received_at" < $9
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
 
--- deliveryPage: with every filter
+-- deliveryPage: waiting
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."unsettled" > coalesce(
+        (
+          select
+            "publication"."place"
+          from
+            "deliveries"."publications" as "publication"
+          order by
+            "publication"."recorded" desc
+          limit
+            1
+        ),
+        $3
+      )
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: of an integration, waiting
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."unsettled" > coalesce(
+        (
+          select
+            "publication"."place"
+          from
+            "deliveries"."publications" as "publication"
+          order by
+            "publication"."recorded" desc
+          limit
+            1
+        ),
+        $4
+      )
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: running
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."unsettled" <= (
+        select
+          "publication"."place"
+        from
+          "deliveries"."publications" as "publication"
+        order by
+          "publication"."recorded" desc
+        limit
+          1
+      )
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: of an integration, running
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."unsettled" <= (
+        select
+          "publication"."place"
+        from
+          "deliveries"."publications" as "publication"
+        order by
+          "publication"."recorded" desc
+        limit
+          1
+      )
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: done
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."status" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: of an integration, done
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."status" = $4
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: dead
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."outcome" = $3
+      and "delivery"."status" = $4
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: of an integration, dead
 select
   string_agg("page"."doc", $1) filter (
     where
@@ -3885,14 +4369,89 @@ from
       "delivery"."tenant_id" = $2
       and "delivery"."integration_id" = $3
       and "delivery"."outcome" = $4
-      and "delivery"."received_at" >= $5
-      and "delivery"."received_at" < $6
+      and "delivery"."status" = $5
     order by
       "delivery"."received_at" desc,
       "delivery"."id" desc
     limit
       51
   ) as "page";
+
+-- deliveryPage: of some agents
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."agent_id" = any ($3)
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryMarks: call
+select
+  "delivery"."id",
+  (
+    select
+      "publication"."published_at"
+    from
+      "deliveries"."publications" as "publication"
+    where
+      "publication"."place" >= "delivery"."place"
+    order by
+      "publication"."place"
+    limit
+      1
+  ) as "published_at",
+  "delivery"."place" <= (
+    select
+      "last"."place"
+    from
+      "deliveries"."publications" as "last"
+    order by
+      "last"."recorded" desc
+    limit
+      1
+  ) as "is_published",
+  exists (
+    select
+      "earlier"."id"
+    from
+      "deliveries"."deliveries" as "earlier"
+    where
+      "earlier"."tenant_id" = "delivery"."tenant_id"
+      and "earlier"."integration_id" = "delivery"."integration_id"
+      and "earlier"."sha256" = "delivery"."sha256"
+      and "earlier"."received_at" >= "delivery"."received_at" - make_interval(0, 0, 0, 0, 72)
+      and ("earlier"."received_at", "earlier"."id") < ("delivery"."received_at", "delivery"."id")
+  ) as "is_replay"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."id" = any ($2);
 
 -- withReplayMark: call
 select

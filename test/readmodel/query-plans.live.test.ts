@@ -3,7 +3,7 @@ import type pg from 'pg';
 import * as assert from 'uvu/assert';
 import { readsOver } from '../../infra/readmodel/postgres-read-model.ts';
 import type { Reads } from '../../projections/read-model.ts';
-import { QUERY_CASES } from '../fixtures/query-cases.ts';
+import { PLAN_CASES, QUERY_CASES } from '../fixtures/query-cases.ts';
 import { fillTables } from '../fixtures/query-data.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -70,7 +70,7 @@ test('no query scans a table without an index or reads more rows than its page n
     return rows as R[];
   };
   let calls = 0;
-  for (const [name, cases] of Object.entries(QUERY_CASES))
+  for (const [name, cases] of [...Object.entries(QUERY_CASES), ...Object.entries(PLAN_CASES)])
     for (const [kind, query] of Object.entries(cases)) {
       calls++;
       label = `${name}: ${kind}`;

@@ -92,6 +92,7 @@ PUT    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:i
 GET    /tenant/{tenant_id}/guardrails                                   tenant:integrations:read
 PUT    /tenant/{tenant_id}/guardrails                                   tenant:integrations:write
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
+GET    /tenant/{tenant_id}/deliveries                                   tenant:read
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write

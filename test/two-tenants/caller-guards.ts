@@ -231,4 +231,11 @@ export const CALLER_GUARDS: readonly Mutant[] = [
     'if (key.expires_at !== null && Date.parse(key.expires_at) <= now())',
     'if (false)',
   ),
+  mutantSeenBy(
+    'webhooks/tenant-deliveries.api.test.ts',
+    'deliveries: the list of the tenant shows every member all of them',
+    'api/webhooks/delivery-list.ts',
+    'candidates.filter((_, n) => readable[n])',
+    'undefined',
+  ),
 ];

@@ -187,24 +187,24 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     name: 'deliveries: one is read by its id alone',
     edits: [
       ['projections/webhooks/delivery.queries.ts', 'reads.one(from, { tenant_id, id })', 'reads.one(from, { id })'],
-      ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
+      ['api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'],
     ],
   },
-  mutant('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'),
+  mutant('deliveries: the list of a foreign hook is empty, not absent', 'api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'),
   {
     name: 'deliveries: the list of a foreign hook is shown',
     edits: [
-      ['api/webhooks/delivery.ts', HOOK_OF, ') throw notFound();'],
+      ['api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'],
       [
-        'projections/webhooks/delivery.queries.ts',
-        "      .where('delivery.tenant_id', '=', tenant_id)\n      .where('delivery.integration_id', '=', integration_id)\n      .$if(",
-        "      .where('delivery.integration_id', '=', integration_id)\n      .$if(",
+        'projections/webhooks/delivery-list.queries.ts',
+        ".where('delivery.tenant_id', '=', tenant_id)\n    .$if(agent_ids",
+        ".$if(false, (query) => query.where('delivery.tenant_id', '=', tenant_id))\n    .$if(agent_ids",
       ],
     ],
   },
   mutant(
     'deliveries: every member may read them',
-    'api/webhooks/delivery.ts',
+    'api/webhooks/delivery-list.ts',
     "if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);",
     '',
   ),

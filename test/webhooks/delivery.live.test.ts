@@ -4,8 +4,9 @@ import { audit } from '../../projections/audit/audit-log.ts';
 import { compareText } from '../../projections/column-values.ts';
 import type { Row } from '../../projections/projection.ts';
 import type { Page } from '../../projections/read-model.ts';
-import { type DeliveryFilter, deliveryById, deliveryPage } from '../../projections/webhooks/delivery.queries.ts';
+import { deliveryById } from '../../projections/webhooks/delivery.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { type DeliveryFilter, deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
 import { integrationById, integrationPage } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
 import { comparableRows, foldedRows, rowsIn, startProjectionPlatform, waitForProjection } from '../fixtures/live-projections.ts';
@@ -55,11 +56,11 @@ test('the rows of integrations and deliveries in Postgres equal the fold of the 
 
   const window = { sort: { column: 'received_at', descending: true }, limit: 3 };
   const newest = { ...window, sort: { ...window.sort, column: 'created_at' } };
-  const integration = { tenant_id: given.tenant_id, integration_id: given.hook, marksReplays: true };
+  const integration = { tenant_id: given.tenant_id, integration_id: given.hook };
   const pages = async (filter: DeliveryFilter): Promise<object[][]> => {
     const found: object[][] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page: Page = await deliveryPage(reads, integration, filter, { ...window, cursor });
+      const page: Page = await deliveryPage(reads, { ...integration, ...filter }, () => true, { ...window, cursor });
       found.push(JSON.parse(page.body) as object[]);
       cursor = page.next;
     }

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
+import { MAX_SORT_KEY } from '../../domain/event.ts';
+import { displayText } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import { notFound } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
+import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
+import { DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
+import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
+import type { Ctx } from '../http/operation.ts';
+import { type Operations, operation } from '../http/operation.ts';
+import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
+
+const SORTS = ['received_at'];
+
+/**
+ * Lets a caller read deliveries of an agent if they may read the agent's chats, or all integrations of the tenant.
+ * @throws Refusal not_found if the caller may not see the agent, otherwise forbidden
+ */
+export const checkReader = async (ctx: Ctx, agent_id: string): Promise<void> => {
+  if (!(await ctx.may('tenant:integrations:read'))) await ctx.require('agent:chat:read', agent_id);
+};
+
+/** Returns an integration of the tenant, also a disconnected one. @throws Refusal not_found */
+export const integrationOf = async (ctx: Ctx, integration_id: string): Promise<IntegrationRef & { agent_id: string }> => {
+  const { state } = await ctx.load(Integration, integration_id);
+  if (state.status === 'absent' || state.tenant_id !== ctx.tenant) throw notFound();
+  return { tenant_id: ctx.tenant, integration_id, marksReplays: state.replay_guard !== 'off', agent_id: state.agent_id };
+};
+
+/** Returns a function that says whether body replays of an integration are marked. It loads each integration once. */
+const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>) => {
+  const known = new Map<string, Promise<boolean>>();
+  return (id) => {
+    const marking = known.get(id) ?? ctx.load(Integration, id).then(({ state }) => state.replay_guard !== 'off');
+    known.set(id, marking);
+    return marking;
+  };
+};
+
+/** The permission that a role must give so that its holder may read deliveries. */
+const CHAT = 'Chat (read-only)';
+
+/** Returns the agents whose deliveries the caller may read; undefined if it is every agent of the tenant. */
+const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
+  if (await ctx.may('tenant:integrations:read')) return undefined;
+  if (ctx.principal.kind !== 'user') return [];
+  const { user_id } = ctx.principal;
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes(CHAT));
+  const since = state.members[user_id]?.since ?? MAX_SORT_KEY;
+  const candidates = await agentsOpenTo(ctx.reads, { tenant_id: ctx.tenant, user_id, roles, since });
+  const readable = await Promise.all(candidates.map((agent_id) => ctx.may('agent:chat:read', agent_id)));
+  return candidates.filter((_, n) => readable[n]);
+};
+
+export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
+
+const StateFilter = {
+  outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
+  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
+  ...TimeRange,
+};
+
+export const deliveryListOperations: Operations = {
+  listTenantDeliveries: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/deliveries',
+    summary: 'List the deliveries of all webhook integrations',
+    details: 'Only those that the caller may see.',
+    permit: 'tenant:read',
+    permissionNote: 'Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
+    query: listQuery(
+      {
+        integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
+        agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
+        provider: z.enum(PROVIDERS).optional().meta({ description: 'Only deliveries of this provider; none of them is rejected' }),
+        event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
+        ...StateFilter,
+      },
+      SORTS,
+    ),
+    reply: z.array(DeliveryRead),
+    projection: deliveries.name,
+    run: async (ctx, { limit, cursor, sort, ...filter }) => {
+      const agent_ids = await readableAgents(ctx);
+      const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
+      return deliveryPage(ctx.reads, { ...filter, tenant_id: ctx.tenant, agent_ids }, replayMarking(ctx), window);
+    },
+  }),
+  listDeliveries: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/webhook-integrations/:id/deliveries',
+    summary: "List a webhook integration's deliveries",
+    permit: 'tenant:read',
+    permissionNote: PERMISSION_NOTE,
+    query: listQuery(StateFilter, SORTS),
+    reply: z.array(DeliveryRead),
+    projection: deliveries.name,
+    run: async (ctx, { id, limit, cursor, sort, ...filter }) => {
+      const { agent_id, marksReplays, ...integration } = await integrationOf(ctx, id);
+      await checkReader(ctx, agent_id);
+      const window = { sort: parseSort(sort ?? '-received_at', SORTS), limit, cursor };
+      return deliveryPage(ctx.reads, { ...filter, ...integration }, () => marksReplays, window);
+    },
+  }),
+};

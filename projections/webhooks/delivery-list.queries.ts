@@ -1,0 +1,141 @@
+import type { z } from 'zod';
+import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
+import { defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { type DeliveryListRow, type DeliveryRead, type OUTCOMES, type STATUSES, table } from './delivery.ts';
+
+export type DeliveryFilter = {
+  readonly integration_id?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly event?: string | undefined;
+  readonly outcome?: (typeof OUTCOMES)[number] | undefined;
+  readonly status?: (typeof STATUSES)[number] | undefined;
+  /** The earliest time of receipt, inclusive, and the latest one, exclusive. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+};
+
+/** The deliveries of a tenant that a filter selects. With `agent_ids`, only those of these agents. */
+export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
+
+type DeliveryListArgs = Omit<SelectedDeliveries, 'status'> & {
+  readonly stored_status?: string | undefined;
+  /** Set to list only unsettled deliveries: those whose message is published, or those whose message is not. */
+  readonly published?: true | undefined;
+  readonly unpublished?: true | undefined;
+};
+
+const deliveryList = defineList({ table, doc: 'list_doc' }, (db, args: DeliveryListArgs) => {
+  const { tenant_id, agent_ids, integration_id, agent_id, provider, event, outcome, from, to } = args;
+  const publishedThrough = db
+    .selectFrom('deliveries.publications as publication')
+    .select('publication.place')
+    .orderBy('publication.recorded', 'desc')
+    .limit(({ lit }) => lit(1));
+  return db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('delivery.agent_id', '=', fn.any(val(agent_ids!)))))
+    .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
+    .$if(agent_id !== undefined, (query) => query.where('delivery.agent_id', '=', agent_id!))
+    .$if(provider !== undefined, (query) => query.where('delivery.provider', '=', provider!))
+    .$if(event !== undefined, (query) => query.where('delivery.event', '=', event!))
+    .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+    .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
+    .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
+    .$if(args.unpublished !== undefined, (query) =>
+      query.where(({ eb, fn, val }) => eb('delivery.unsettled', '>', fn.coalesce(publishedThrough, val('')) as never)),
+    )
+    .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
+    .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!));
+});
+
+/** A delivery is dead if and only if its outcome is. */
+const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<DeliveryListArgs> => {
+  if (status === 'waiting') return { unpublished: true };
+  if (status === 'running') return { published: true };
+  return { stored_status: status, ...(status === 'dead' && outcome === undefined && { outcome: 'dead' }) };
+};
+
+/** The replay window as the arguments of `make_interval`: years, months, weeks, days, and hours. */
+const REPLAY_INTERVAL = [0, 0, 0, 0, REPLAY_WINDOW_MS / 3_600_000];
+
+type Listed = { readonly tenant_id: string; readonly ids: readonly string[] };
+
+const marks = defineQuery((db, { tenant_id, ids }: Listed) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids))))
+    .select('delivery.id')
+    .select(({ eb, exists, selectFrom, lit }) => [
+      selectFrom('deliveries.publications as publication')
+        .whereRef('publication.place', '>=', 'delivery.place')
+        .select('publication.published_at')
+        .orderBy('publication.place')
+        .limit(lit(1))
+        .as('published_at'),
+      eb(
+        'delivery.place',
+        '<=',
+        selectFrom('deliveries.publications as last').select('last.place').orderBy('last.recorded', 'desc').limit(lit(1)),
+      ).as('is_published'),
+      exists(
+        selectFrom('deliveries.deliveries as earlier')
+          .whereRef('earlier.tenant_id', '=', 'delivery.tenant_id')
+          .whereRef('earlier.integration_id', '=', 'delivery.integration_id')
+          .whereRef('earlier.sha256', '=', 'delivery.sha256')
+          .where(({ eb, fn, lit }) =>
+            eb('earlier.received_at', '>=', eb('delivery.received_at', '-', fn('make_interval', REPLAY_INTERVAL.map(lit)) as never)),
+          )
+          .where(({ eb, refTuple }) =>
+            eb(refTuple('earlier.received_at', 'earlier.id'), '<', refTuple('delivery.received_at', 'delivery.id')),
+          )
+          .select('earlier.id'),
+      ).as('is_replay'),
+    ]),
+);
+
+export type DeliveryMark = { readonly published_at: string | null; readonly is_published: boolean; readonly is_replay: boolean };
+
+/**
+ * Returns what the documents of these deliveries leave out: whether the message is published, and when, and whether the
+ * same body came to the integration before, within the replay window.
+ */
+export const deliveryMarks = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<ReadonlyMap<string, DeliveryMark>> =>
+  new Map((await reads.rows(marks, { tenant_id, ids })).map(({ id, ...mark }) => [id, mark as DeliveryMark]));
+
+const NO_MARKS: ReadonlyMap<string, DeliveryMark> = new Map();
+
+type ListDoc = z.output<typeof DeliveryRead>;
+type StoredDoc = z.output<typeof DeliveryListRow>;
+
+/** Whether body replays of an integration are marked. */
+export type MarksReplays = (integration_id: string) => boolean | Promise<boolean>;
+
+/**
+ * Returns a page of deliveries, with their status and with body replays marked. It takes two queries, however many
+ * deliveries the page has.
+ */
+export const deliveryPage = async (
+  reads: Reads,
+  { status, ...selected }: SelectedDeliveries,
+  marksReplays: MarksReplays,
+  window: PageWindow,
+): Promise<Page> => {
+  const page = await reads.page(deliveryList, { ...selected, ...storedStatus({ ...selected, status }) }, window);
+  const found = JSON.parse(page.body) as StoredDoc[];
+  const marked = await Promise.all(found.map(({ sha256, integration_id }) => sha256 !== null && marksReplays(integration_id)));
+  const ids = found.filter((delivery, n) => marked[n] || delivery.status === 'waiting').map(({ id }) => id);
+  const markOf = ids.length > 0 ? await deliveryMarks(reads, selected.tenant_id, ids) : NO_MARKS;
+  const complete = ({ place: _, ...delivery }: StoredDoc, n: number): ListDoc => {
+    const mark = markOf.get(delivery.id);
+    const replay_suspect = marked[n] === true && mark?.is_replay === true;
+    // With a filter for the status, the page query has decided it: a message may have been published since then.
+    const isPublished = status === 'running' || (status === undefined && mark?.is_published === true);
+    if (delivery.status !== 'waiting' || !isPublished) return { ...delivery, replay_suspect };
+    return { ...delivery, replay_suspect, status: 'running', published_at: mark?.published_at ?? null };
+  };
+  return { ...page, body: JSON.stringify(found.map(complete)) };
+};
