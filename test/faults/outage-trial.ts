@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { check, type Findings, type LoggedDelivery, lateIds } from './checker.ts';
+import { readFinalState } from './final-state.ts';
+import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
+import type { Platform } from './platform.ts';
+import { type Runner, startRunner } from './runners.ts';
+import { killAtCommit } from './spool-kills.ts';
+import { breakStore, fillDiskOfServe, freeze, type OutageKind, untilDrained, untilReadiness } from './store-outage.ts';
+import { createDataset, type Hook } from './tenants.ts';
+
+export type OutageOptions = {
+  /** How long the outage lasts. */
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly onProgress?: (line: string) => void;
+};
+
+export type OutageReport = { readonly findings: Findings; readonly figures: Readonly<Record<string, number>> };
+
+/** Ten integrations: of two tenants, each with an agent. */
+const SIZE = { tenants: 2, agents: 1, hooks: 5 };
+const WARM_UP_MS = 2_000;
+const MAX_ANSWER_MS = 900;
+const REFUSALS = 50;
+
+type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
+
+export const deploy = async (platform: Platform): Promise<Deployment> => {
+  const { agents, hooks } = await createDataset(platform, SIZE);
+  return { platform, hooks, runners: await Promise.all(agents.map((agent) => startRunner(platform, agent))) };
+};
+
+const answersOf = (sent: readonly SentDelivery[]): Answer[] => sent.flatMap(({ answers }) => answers);
+
+/**
+ * The deliveries of each integration that come in the log after one that was sent later. Those whose sender had to send
+ * them again do not count.
+ */
+const lateInLog = (sent: readonly SentDelivery[], log: readonly LoggedDelivery[]): string[] => {
+  const inTime = sent.filter(({ answers: [first] }) => first?.kind !== 'unknown');
+  const numbers = new Map(inTime.map(({ deliveryId, number }) => [deliveryId, number]));
+  return [...Map.groupBy(log, ({ hookId }) => hookId).values()].flatMap((events) =>
+    lateIds(
+      events.flatMap(({ deliveryId }) => (numbers.has(deliveryId) ? [deliveryId] : [])),
+      numbers,
+    ).map((id) => `delivery ${numbers.get(id)} comes too late in the log of its integration`),
+  );
+};
+
+const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
+  const answers = answersOf(sent);
+  const countOf = (kind: Answer['kind']): number => answers.filter((answer) => answer.kind === kind).length;
+  return {
+    'sent deliveries': sent.length,
+    'sent requests': answers.length,
+    'acknowledged with 202': countOf('accepted'),
+    'acknowledged with 200': countOf('duplicate'),
+    'unknown (503 or cut off)': countOf('unknown'),
+    refused: countOf('refused'),
+    'unanswered at the end': sent.filter((one) => !isAnswered(one)).length,
+    'slowest answer, ms': Math.round(answers.reduce((max, { ms }) => Math.max(max, ms), 0)),
+    'answers after more than 900 ms': answers.filter(({ ms }) => ms > MAX_ANSWER_MS).length,
+  };
+};
+
+/** Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners. */
+const judge = async (
+  { platform, hooks, runners }: Deployment,
+  sent: readonly SentDelivery[],
+  mayRepeat202 = false,
+): Promise<OutageReport> => {
+  const { finalState, acknowledged } = await readFinalState(platform, sent, hooks, runners);
+  const { duplicated, outOfOrder, ...rest } = check(finalState);
+  const repeated = (line: string): boolean => mayRepeat202 && / was accepted \d+ times$/.test(line);
+  return {
+    findings: {
+      ...rest,
+      duplicated: duplicated.filter((line) => !repeated(line)),
+      outOfOrder: [...outOfOrder, ...lateInLog(sent, finalState.log)],
+    },
+    figures: {
+      ...figuresOf(sent),
+      'in the log': finalState.log.length,
+      'in the read model': finalState.rows.length,
+      'at the runners (effects)': [...finalState.effects.values()].flat().length,
+      "in the runners' ledgers": runners.reduce((sum, { processedIds }) => sum + new Set(processedIds()).size, 0),
+      'acknowledgements in the log': acknowledged,
+    },
+  };
+};
+
+const begin = ({ platform, hooks }: Deployment, { seconds, perSecond }: OutageOptions): Load =>
+  startLoad({ bases: [platform.url], hooks, perSecond, duplicateRatio: 0.1, maxDeliveries: perSecond * (seconds + 3_600) });
+
+/**
+ * F6: the event store does not answer for some time, under load. Every delivery must be acknowledged in time, and be
+ * delivered once and in order afterwards.
+ */
+export const runStoreOutage = async (deployment: Deployment, kind: OutageKind, options: OutageOptions): Promise<OutageReport> => {
+  const { platform } = deployment;
+  const { onProgress = () => {} } = options;
+  const load = begin(deployment, options);
+  await sleep(WARM_UP_MS);
+  const before = load.sent.length;
+  const endOutage = breakStore(platform, kind);
+  onProgress(`the event store is ${kind} for ${options.seconds} s`);
+  await sleep(options.seconds * 1_000);
+  endOutage();
+  const during = load.sent.length - before;
+  const drainMs = await untilDrained(platform);
+  onProgress(`the spool is empty ${drainMs} ms after the end of the outage, under load`);
+  await sleep(WARM_UP_MS);
+  await load.finish();
+  const { findings, figures } = await judge(deployment, load.sent);
+  return { findings, figures: { 'sent during the outage': during, 'spool empty after, ms': drainMs, ...figures } };
+};
+
+/** Posts deliveries, each of which must be refused in time, with a delay to wait. @returns what is wrong */
+const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]> => {
+  const wrong: string[] = [];
+  for (let n = 0; n < REFUSALS; n++) {
+    const { path, secret } = hooks[n % hooks.length]!;
+    const startedAt = performance.now();
+    const headers = { 'content-type': 'application/json', 'x-github-delivery': randomUUID(), 'x-hub-signature-256': sign('{}', secret) };
+    const response = await fetch(platform.url + path, { method: 'POST', headers, body: '{}' });
+    const text = await response.text();
+    const ms = performance.now() - startedAt;
+    const delay = Number(response.headers.get('retry-after'));
+    const isRight = response.status === 503 && delay >= 5 && delay <= 60 && text.length < 1_024 && ms < MAX_ANSWER_MS;
+    if (!isRight)
+      wrong.push(`a delivery got ${response.status}, Retry-After ${delay}, ${text.length} characters, after ${Math.round(ms)} ms`);
+  }
+  const live = await fetch(`${platform.url}/livez`);
+  return live.status === 200 ? wrong : [...wrong, `/livez answers ${live.status}`];
+};
+
+/** F5: see `killAtCommit`. A delivery may be answered with 202 twice, because the first answer was lost. */
+export const runKills = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
+  const { platform, hooks } = deployment;
+  const { sent, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
+  const { findings, figures } = await judge(deployment, sent, true);
+  return {
+    // While no API process runs, a runner cannot read what its command needs, and puts the message back.
+    findings: { ...findings, outOfOrder: findings.outOfOrder.filter((line) => !line.includes('reached the runner')) },
+    figures: {
+      kills: rounds,
+      'kills between commit and answer': roundsBetween,
+      'on the disk without answer': unansweredOnDisk,
+      ...figures,
+    },
+  };
+};
+
+/**
+ * F8: the event store and Postgres do not answer. Deliveries must be acknowledged in time, as without the event store
+ * alone. When the spool cannot be written either, each must get 503 with a delay to wait, also in time.
+ */
+export const runWholeOutage = async (deployment: Deployment, options: OutageOptions): Promise<OutageReport> => {
+  const { platform } = deployment;
+  const { onProgress = () => {} } = options;
+  const load = begin(deployment, options);
+  await sleep(WARM_UP_MS);
+  const thaw = [freeze(platform, 'store'), freeze(platform, 'postgres')];
+  onProgress(`the event store and Postgres are frozen for ${options.seconds} s`);
+  await sleep((options.seconds * 1_000) / 2);
+  const unknownBefore = answersOf(load.sent).filter(({ kind }) => kind === 'unknown').length;
+  const makeRoom = fillDiskOfServe(platform);
+  onProgress('the spool cannot be written');
+  await untilReadiness(platform, 503);
+  await sleep((options.seconds * 1_000) / 2);
+  const wrongRefusals = await checkRefusals(deployment);
+  const refusals = answersOf(load.sent).filter(({ kind }) => kind === 'unknown');
+  makeRoom();
+  for (const each of thaw) each();
+  await untilDrained(platform);
+  await load.finish();
+  const { findings, figures } = await judge(deployment, load.sent);
+  return {
+    findings: { ...findings, unexpected: [...findings.unexpected, ...wrongRefusals] },
+    figures: {
+      'unknown while the spool worked': unknownBefore,
+      'answered 503 while it did not': refusals.length - unknownBefore,
+      ...figures,
+    },
+  };
+};

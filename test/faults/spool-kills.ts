@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { setImmediate as nextLoopTurn, setTimeout as sleep } from 'node:timers/promises';
+import { readSpoolCounts } from '../../infra/spool/spool-file.ts';
+import { slotPath, spoolDirectory } from '../../infra/spool/spool-slots.ts';
+import { createSockets, post, type SentDelivery, sign } from './load.ts';
+import type { Platform } from './platform.ts';
+import { freeze, untilDrained, untilReadiness } from './store-outage.ts';
+import type { Hook } from './tenants.ts';
+
+const BURST = 60;
+/** The first attempts to record the deliveries are given up after 500 ms; then the first commit begins. */
+const COMMIT_TIMEOUT_MS = 1_000;
+const MAX_DELAY_MS = 4;
+
+export type KillReport = {
+  readonly sent: readonly SentDelivery[];
+  /** Rounds in which the spool had deliveries on the disk whose senders had no answer when the process was killed. */
+  readonly roundsBetween: number;
+  readonly unansweredOnDisk: number;
+};
+
+/** Waits until the spool begins to write, and then for a random moment. */
+const untilCommit = async (data: string): Promise<void> => {
+  const journal = `${slotPath(spoolDirectory(data), 0)}-wal`;
+  const writtenAt = (): number => (existsSync(journal) ? statSync(journal).mtimeMs : 0);
+  const before = writtenAt();
+  for (const end = Date.now() + COMMIT_TIMEOUT_MS; writtenAt() === before && Date.now() < end; ) await nextLoopTurn();
+  await sleep(Math.random() * MAX_DELAY_MS);
+};
+
+const waitingOnDisk = (data: string): number => {
+  const file = slotPath(spoolDirectory(data), 0);
+  return existsSync(file) ? readSpoolCounts(file).rows : 0;
+};
+
+const sendAll = async (url: string, deliveries: readonly SentDelivery[]): Promise<void> => {
+  const sockets = createSockets();
+  const send = async (one: SentDelivery): Promise<void> => {
+    one.answers.push(await post(url, sockets, { ...one, signature: sign(one.body, one.hook.secret) }));
+  };
+  await Promise.all(deliveries.map(send));
+  sockets.destroy();
+};
+
+const isUnknown = ({ answers }: SentDelivery): boolean => answers.at(-1)!.kind === 'unknown';
+
+/**
+ * F5: kills the process `serve` about when it has written deliveries to the spool and not yet answered their senders.
+ * The senders then send them again.
+ */
+export const killAtCommit = async (platform: Platform, hooks: readonly Hook[], rounds: number): Promise<KillReport> => {
+  const { url, data } = platform;
+  const sent: SentDelivery[] = [];
+  let roundsBetween = 0;
+  let unansweredOnDisk = 0;
+  for (let round = 0; round < rounds; round++) {
+    const burst = Array.from({ length: BURST }, (_, index): SentDelivery => {
+      const number = sent.length + index;
+      return { number, hook: hooks[number % hooks.length]!, deliveryId: randomUUID(), body: JSON.stringify({ number }), answers: [] };
+    });
+    sent.push(...burst);
+    const thaw = freeze(platform, 'store');
+    const sending = sendAll(url, burst);
+    await untilCommit(data);
+    const killed = platform.kill('serve');
+    await sending;
+    const onDisk = waitingOnDisk(data) - burst.filter((one) => !isUnknown(one)).length;
+    if (onDisk > 0) roundsBetween++;
+    unansweredOnDisk += Math.max(0, onDisk);
+    thaw();
+    await killed;
+    await untilReadiness(platform, 200);
+    for (let open = burst.filter(isUnknown); open.length > 0; open = open.filter(isUnknown)) await sendAll(url, open);
+    await untilDrained(platform);
+  }
+  return { sent, roundsBetween, unansweredOnDisk };
+};

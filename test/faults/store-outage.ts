@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readPidFile } from '../../infra/supervision/pid-file.ts';
+import { eventually } from '../fixtures/child-process.ts';
+import { scrape, seriesSum } from '../fixtures/scrape.ts';
+import { limitFileSize } from '../fixtures/store-process.ts';
+import type { Platform, ProcessName } from './platform.ts';
+
+/** How the event store fails: it stops to answer, or it is killed again and again. */
+export type OutageKind = 'frozen' | 'killed';
+
+const DRAIN_TIMEOUT_MS = 600_000;
+
+const pidOf = ({ data }: Platform, name: ProcessName): number | undefined => readPidFile(join(data, 'run', `${name}.pid`))?.pid;
+
+/** Stops a process without ending it. @returns the function that lets it continue */
+export const freeze = (platform: Platform, name: ProcessName): (() => void) => {
+  const pid = pidOf(platform, name)!;
+  process.kill(pid, 'SIGSTOP');
+  return () => {
+    // The process may have been killed meanwhile.
+    if (pidOf(platform, name) === pid) process.kill(pid, 'SIGCONT');
+  };
+};
+
+/** Kills each process of this name as soon as it exists. @returns the function that ends this */
+const killAgainAndAgain = (platform: Platform, name: ProcessName): (() => void) => {
+  const kill = (): void => {
+    const pid = pidOf(platform, name);
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  };
+  kill();
+  const timer = setInterval(kill, 20);
+  return () => clearInterval(timer);
+};
+
+/** Keeps the event store from answering. @returns the function that ends the outage */
+export const breakStore = (platform: Platform, kind: OutageKind): (() => void) =>
+  kind === 'frozen' ? freeze(platform, 'store') : killAgainAndAgain(platform, 'store');
+
+/** Keeps the process `serve` from writing any file, as if the disk were full. @returns the function that ends this */
+export const fillDiskOfServe = (platform: Platform): (() => void) => {
+  const pid = pidOf(platform, 'serve')!;
+  limitFileSize(pid, '1');
+  return () => limitFileSize(pid, 'unlimited');
+};
+
+/** How many deliveries wait in the spool of the process `serve`. */
+export const spooledCount = async ({ url }: Platform): Promise<number | undefined> => seriesSum(await scrape(url), 'annals_spool_rows');
+
+/** Waits until the spool is empty. @returns the milliseconds that it took */
+export const untilDrained = async (platform: Platform): Promise<number> => {
+  const startedAt = Date.now();
+  while ((await spooledCount(platform).catch(() => undefined)) !== 0) {
+    if (Date.now() - startedAt > DRAIN_TIMEOUT_MS) throw new Error('the spool is not empty after ten minutes');
+    await sleep(200);
+  }
+  return Date.now() - startedAt;
+};
+
+/** Waits until /readyz answers with this status. */
+export const untilReadiness = ({ url }: Platform, status: number): Promise<void> =>
+  eventually(`/readyz answers ${status}`, async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === status);
