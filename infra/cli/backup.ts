@@ -3,7 +3,9 @@ import { copyBlobs } from '../blobs/copy-blobs.ts';
 import { openBlobPlace, openDirectoryPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { backupStore } from '../eventstore/embedded/backup-store.ts';
+import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
+import { readSpoolTotals } from './spool-check.ts';
 
 /** The directories of a backup. */
 export const storeIn = (dir: string): string => join(dir, 'store');
@@ -22,6 +24,12 @@ export const backup = async (config: Config, to: string): Promise<number> => {
     const { count, bytes } = await copyBlobs(place.backend, openDirectoryPlace(filesIn(to)));
     console.log(`copied ${filesText(count)}, ${bytesText(bytes)}`);
   }
+  const { rows, parked } = readSpoolTotals(config.annalsData);
+  if (rows + parked > 0)
+    console.log(
+      `not copied: ${rows + parked} deliveries in ${spoolDirectory(config.annalsData)}, which are not in the event store yet. ` +
+        'Repeat the backup when annals doctor finds the spool empty',
+    );
   console.log(
     `not copied: the master key (${config.masterKeyFile}). Keep a copy of it in another place: without it, the backup cannot be read`,
   );

@@ -11,6 +11,7 @@ import * as Check from './health-checks.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
 import { checkNats, checkSyncInterval } from './nats-check.ts';
+import { checkSpool } from './spool-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
@@ -85,6 +86,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
   return Promise.all([
     examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
     examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
+    examine('spool', 'make ANNALS_DATA writable for the user who runs annals serve', () => checkSpool(annalsData, startAdvice(config))),
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
     examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublic, expected)),
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),

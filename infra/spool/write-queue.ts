@@ -2,10 +2,11 @@ import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
 /**
- * A delivery that is not on the disk after this time is refused, so that its sender gets an answer in time. A large one
- * has more time.
+ * A delivery that is not on the disk after this time is refused. Usually, that takes a few milliseconds. If the disk or
+ * the machine is very busy, a late answer is better than a refusal: some providers never repeat a delivery. A large
+ * delivery has more time.
  */
-const PUT_TIMEOUT_MS = 350;
+const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
 /** The most that waits to be written. Each of these deliveries is also held by its request. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };

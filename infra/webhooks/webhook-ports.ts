@@ -138,7 +138,7 @@ const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): 
     record: async (delivery) => {
       if (redeliveries.isKnown(delivery)) return { token: null };
       const recorded = await record(delivery);
-      if (recorded.token !== null || recorded.isSpooled) redeliveries.remember(delivery);
+      if (recorded.token !== null) redeliveries.remember(delivery);
       return recorded;
     },
     compareRedelivery,

@@ -23,7 +23,7 @@ const live = (name: string, act: (stage: Stage) => Promise<void>) =>
     const store = await startStore();
     const log = openLog(store.url);
     afterTest(log.close);
-    const given = await createWebhookPlatformOver(log, { spoolDir: storeDir() });
+    const given = await createWebhookPlatformOver(log, { spool: { dir: storeDir() } });
     afterTest(given.close);
     const deliver: Stage['deliver'] = async (id, hook = given.hook) => {
       const startedAt = performance.now();
@@ -95,5 +95,45 @@ for (const count of [20, 40, 100, 170])
       equal((await stage.deliver('d-5'))[0], 200);
     },
   );
+
+live(
+  'while the store is killed and started again, each delivery gets 202 or 200 in time, and is recorded once and in order',
+  async (stage) => {
+    const { store } = stage;
+    const answering = deliverMany(stage, 150);
+    await pause(500);
+    await store.end('SIGKILL');
+    await pause(1_200);
+    await startStore({ dir: store.dir, port: store.port });
+    assertAccepted(await answering);
+    await eventually('the spool is empty', isDrained(stage));
+    const ids = await stage.recorded();
+    equal([inversions(ids), ids.length], [[], 151]);
+  },
+);
+
+live('what waits when a process ends is recorded by another process, also if it ends in the middle of that', async (stage) => {
+  const { store, given } = stage;
+  const connect = () => {
+    const log = openLog(store.url);
+    afterTest(log.close);
+    return log;
+  };
+  const other = await given.startSecondProcess(connect());
+  afterTest(other.close);
+  const thaw = freeze(store);
+  assertAccepted(await deliverMany(stage, 60));
+  await given.spool!.close();
+  await eventually('the other process has taken over', () => other.spool!.status().rows === 60);
+  thaw();
+  await eventually('some are recorded', () => other.spool!.status().rows < 60);
+  await other.ports.close();
+  await other.spool!.close();
+  const third = await given.startSecondProcess(connect());
+  afterTest(third.close);
+  await eventually('the spool is empty', () => third.spool!.status().rows === 0);
+  const ids = await stage.recorded();
+  equal([inversions(ids), ids.length], [[], 61]);
+});
 
 test.run();

@@ -1,0 +1,30 @@
+import { test } from 'uvu';
+import { equal } from 'uvu/assert';
+import { createCircuitBreaker } from '../../infra/spool/circuit-breaker.ts';
+
+test('the breaker opens after three failures in a row; while it is open, one call per second may try', () => {
+  let now = 0;
+  const breaker = createCircuitBreaker(() => now);
+  breaker.failed();
+  breaker.failed();
+  breaker.succeeded();
+  breaker.failed();
+  breaker.failed();
+  equal([breaker.isOpen(), breaker.mayTry(), breaker.mayTry()], [false, true, true]);
+  breaker.failed();
+  equal([breaker.isOpen(), breaker.mayTry()], [true, false]);
+  now = 1_000;
+  equal([breaker.mayTry(), breaker.mayTry()], [true, false]);
+  now = 2_500;
+  breaker.failed();
+  equal(breaker.mayTry(), false);
+});
+
+test('one success closes the breaker', () => {
+  const breaker = createCircuitBreaker(() => 0);
+  for (let n = 0; n < 5; n++) breaker.failed();
+  breaker.succeeded();
+  equal([breaker.isOpen(), breaker.mayTry()], [false, true]);
+});
+
+test.run();

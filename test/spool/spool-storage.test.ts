@@ -1,0 +1,152 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { equal, is, match, not, ok } from 'uvu/assert';
+import { openSpoolStorage, type SpoolStorageOptions } from '../../infra/spool/spool-storage.ts';
+import type { SpoolEntry } from '../../infra/spool/spooled-delivery.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+const KEY = { kid: 'kid1', key: randomBytes(32) };
+const ALL = { rows: 1_000, bytes: 1e9 };
+const DAY = Date.parse('2026-11-23T00:00:00Z');
+
+const entry = (number: number, more: Partial<SpoolEntry> = {}): SpoolEntry => ({
+  tenant: 'tenant1',
+  integration: `integration${number % 2}`,
+  delivery: `delivery${number}`,
+  eventId: randomUUID(),
+  at: DAY + number,
+  facts: JSON.stringify({ number, ip: 'canary-address' }),
+  body: new TextEncoder().encode(`canary-body-${number}`),
+  ...more,
+});
+
+const entries = (count: number): SpoolEntry[] => Array.from({ length: count }, (_, number) => entry(number));
+
+const open = (dir: string, options: Partial<SpoolStorageOptions> = {}) => {
+  const storage = openSpoolStorage({ dir, key: KEY, ...options });
+  afterTest(() => {
+    try {
+      storage.close();
+    } catch {}
+  });
+  return storage;
+};
+
+const ignore = (): void => {};
+const read = (storage: ReturnType<typeof open>) => storage.first(ALL, ignore).map(({ entry: found }) => found);
+
+test('deliveries are read in the order in which they were written, also after a restart, until they are removed', () => {
+  const { dir } = createTempDirectory();
+  const written = entries(5);
+  const first = open(dir);
+  equal(first.put(written), Array(5).fill('stored'));
+  first.close();
+  const second = open(dir);
+  equal(
+    read(second).map(({ delivery, eventId }) => [delivery, eventId]),
+    written.map(({ delivery, eventId }) => [delivery, eventId]),
+  );
+  equal(Buffer.from(read(second)[3]!.body as Uint8Array).toString(), 'canary-body-3');
+  equal(second.rowsByIntegration(), [
+    ['integration0', 3],
+    ['integration1', 2],
+  ]);
+  second.remove(second.first({ rows: 2, bytes: 1e9 }, ignore).map(({ seq }) => seq));
+  equal([read(second).map(({ delivery }) => delivery), second.status().oldestAt], [['delivery2', 'delivery3', 'delivery4'], DAY + 2]);
+  second.remove(second.first(ALL, ignore).map(({ seq }) => seq));
+  equal([second.status().rows, second.status().bytes, second.status().oldestAt], [0, 0, null]);
+});
+
+test('a delivery that waits already is not written a second time', () => {
+  const storage = open(createTempDirectory().dir);
+  const [one] = entries(1);
+  equal([storage.put([one!]), storage.put([one!, entry(1)])], [['stored'], ['known', 'stored']]);
+  is(storage.status().rows, 2);
+  equal(read(storage)[0]!.eventId, one!.eventId);
+});
+
+test('the files contain neither bodies nor facts in the clear', () => {
+  const { dir } = createTempDirectory();
+  const storage = open(dir);
+  storage.put(entries(50));
+  const files = readdirSync(dir).map((name) => readFileSync(join(dir, name)));
+  ok(files.some((bytes) => bytes.includes('delivery49')));
+  for (const bytes of files) not.ok(bytes.includes('canary'));
+});
+
+test('a delivery that was sealed with another master key is kept aside, and the others are read', () => {
+  const { dir } = createTempDirectory();
+  const other = open(dir, { key: { kid: 'kid2', key: randomBytes(32) } });
+  other.put([entry(0)]);
+  other.close();
+  const storage = open(dir);
+  storage.put([entry(1)]);
+  const warnings: string[] = [];
+  equal(
+    storage.first(ALL, (warning) => warnings.push(warning)).map(({ entry: { delivery } }) => delivery),
+    ['delivery1'],
+  );
+  match(warnings.join(), /sealed with the master key kid2, not with kid1/);
+  equal([storage.status().rows, storage.status().parked], [1, 1]);
+  storage.close();
+  equal(read(open(dir, { key: { kid: 'kid2', key: KEY.key } })).length, 0);
+});
+
+test('beyond the limit of rows or bytes, and on a full disk, nothing is written, and what waits stays', () => {
+  const { dir } = createTempDirectory();
+  const few = open(dir, { limits: { rows: 3, bytes: 1e9 } });
+  equal([few.put(entries(3)), few.put([entry(3)])], [Array(3).fill('stored'), ['full']]);
+  equal([few.status().canTake, read(few).length], [false, 3]);
+  few.remove(few.first({ rows: 1, bytes: 1e9 }, ignore).map(({ seq }) => seq));
+  equal(few.put([entry(3)]), ['stored']);
+  few.close();
+  const small = open(dir, { limits: { rows: 1_000, bytes: 1_000 } });
+  equal(small.put([entry(9, { body: new Uint8Array(1_000) })]), ['full']);
+  small.close();
+  const full = open(dir, { minFreeBytes: Number.POSITIVE_INFINITY });
+  equal([full.put([entry(9)]), full.status().canTake, read(full).length], [['full'], false, 3]);
+});
+
+test('each process has its own file; what an ended process has left is moved to the file of another one with the same event ids', () => {
+  const { dir } = createTempDirectory();
+  const [ended, other] = [open(dir), open(dir)];
+  const left = entries(3);
+  ended.put(left);
+  other.put([entry(7)]);
+  equal(other.adopt(), []);
+  ended.close();
+  equal(other.adopt(), ['integration0', 'integration1', 'integration0']);
+  equal(
+    read(other)
+      .map(({ eventId }) => eventId)
+      .slice(1),
+    left.map(({ eventId }) => eventId),
+  );
+  equal(other.adopt(), []);
+  const restarted = open(dir);
+  equal([restarted.status().rows, other.status().rows], [0, 4]);
+});
+
+test('parked deliveries are passed over, and wait again after a restart', () => {
+  const { dir } = createTempDirectory();
+  const storage = open(dir);
+  storage.put(entries(2));
+  storage.park(storage.first(ALL, ignore)[0]!.seq, 'refused');
+  equal([read(storage).map(({ delivery }) => delivery), storage.status().rows, storage.status().parked], [['delivery1'], 1, 1]);
+  storage.close();
+  equal(read(open(dir)).length, 2);
+});
+
+test('an empty file gives its space back', () => {
+  const { dir } = createTempDirectory();
+  const storage = open(dir);
+  for (let n = 0; n < 20; n++) storage.put([entry(n, { body: randomBytes(1_000_000) })]);
+  const sizeOf = (): number => readdirSync(dir).reduce((sum, name) => sum + readFileSync(join(dir, name)).length, 0);
+  ok(sizeOf() > 20_000_000);
+  storage.remove(storage.first(ALL, ignore).map(({ seq }) => seq));
+  ok(sizeOf() < 200_000, String(sizeOf()));
+});
+
+test.run();

@@ -1,0 +1,121 @@
+import { equal, is, ok } from 'uvu/assert';
+import { eventually } from '../fixtures/child-process.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+type Settings = Partial<Parameters<typeof createWebhookPlatform>[2]> & { readonly replay_guard?: string };
+
+/** A platform with a spool, whose log can be made unreachable. It has received one delivery. */
+const platformWithSpool = async ({ replay_guard, ...spool }: Settings = {}) => {
+  const { dir } = createTempDirectory();
+  const given = await createWebhookPlatform(replay_guard ? { replay_guard } : {}, undefined, { dir, ...spool });
+  afterTest(given.close);
+  is((await given.deliver('{"n":0}', { 'x-github-delivery': 'first' })).status, 202);
+  const deliver = (id: string, body = `{"id":"${id}"}`) => given.deliver(body, { 'x-github-delivery': id });
+  const untilDrained = (): Promise<void> => eventually('the spool is empty', () => given.spool!.status().rows === 0);
+  return { ...given, deliver, untilDrained };
+};
+
+test('in an outage a new delivery gets 202 with its final id and without a consistency token, and is recorded afterwards', async () => {
+  const { log, deliver, untilDrained, accepted } = await platformWithSpool();
+  const end = log.outage();
+  const { status, json, headers } = await deliver('new');
+  equal([status, json.outcome, headers.get('consistency-token')], [202, 'accepted', null]);
+  end();
+  await untilDrained();
+  const event = accepted().at(-1)!;
+  equal([accepted().length, event.id, event.meta.facts!.provider_delivery_id], [2, json.id, 'new']);
+  equal((await deliver('new')).json, { id: json.id, outcome: 'duplicate' });
+});
+
+test('in an outage a redelivery of a delivery that waits gets 200, and one row waits', async () => {
+  const { log, deliver, untilDrained, accepted, spool } = await platformWithSpool();
+  const end = log.outage();
+  const [first, ...copies] = await Promise.all(Array.from({ length: 5 }, () => deliver('same')));
+  equal([first!.status, copies.map(({ status }) => status)], [202, [200, 200, 200, 200]]);
+  is((await deliver('same')).status, 200);
+  is(spool!.status().rows, 1);
+  end();
+  await untilDrained();
+  is(accepted().length, 2);
+});
+
+test('in an outage a redelivery of a delivery that another process has recorded gets 202, and is not recorded again', async () => {
+  const given = await platformWithSpool();
+  const other = await given.startSecondProcess(given.log);
+  afterTest(other.close);
+  is((await other.post(given.hook, '{"other":1}', { 'x-github-delivery': 'other' })).status, 202);
+  const end = given.log.outage();
+  is((await given.deliver('other', '{"differs":true}')).status, 202);
+  end();
+  await given.untilDrained();
+  equal([given.accepted().length, given.drained], [2, ['known']]);
+  await eventually('the different body is recorded', () => given.ofType('WebhookRedeliveryDiffered').length === 1);
+});
+
+test('while a delivery of an integration waits, a later one queues behind it, although the log can be reached again', async () => {
+  const { log, deliver, untilDrained, accepted, spool } = await platformWithSpool();
+  const end = log.outage();
+  for (let n = 0; n < 4; n++) is((await deliver(`waiting-${n}`)).status, 202);
+  end();
+  is((await deliver('later')).headers.get('consistency-token'), null);
+  ok(spool!.status().rows > 0);
+  await untilDrained();
+  equal(
+    accepted().map(({ meta }) => meta.facts!.provider_delivery_id),
+    ['first', 'waiting-0', 'waiting-1', 'waiting-2', 'waiting-3', 'later'],
+  );
+  ok((await deliver('direct')).headers.get('consistency-token'));
+});
+
+test('if the integration blocks replays, a body that comes twice in an outage is accepted once and blocked once afterwards', async () => {
+  const { log, deliver, untilDrained, accepted, ofType } = await platformWithSpool({ replay_guard: 'block' });
+  const end = log.outage();
+  equal([(await deliver('one', '{"same":1}')).status, (await deliver('two', '{"same":1}')).status], [202, 202]);
+  end();
+  await untilDrained();
+  equal(
+    accepted().map(({ meta }) => meta.facts!.provider_delivery_id),
+    ['first', 'one'],
+  );
+  const [blocked] = ofType('WebhookBlocked');
+  equal([blocked!.meta.facts!.provider_delivery_id, blocked!.meta.facts!.reason], ['two', 'replay']);
+});
+
+test('in an outage a body of more than one chunk is stored, and can be read afterwards', async () => {
+  const { log, deliver, untilDrained, call } = await platformWithSpool();
+  const body = JSON.stringify({ text: 'ü'.repeat(1_200_000) });
+  const end = log.outage();
+  const { status, json } = await deliver('large', body);
+  is(status, 202);
+  end();
+  await untilDrained();
+  const read = await call('GET', `deliveries/${json.id}/body`);
+  equal([read.status, read.text === body], [200, true]);
+});
+
+test('if the spool is full in an outage, a delivery gets 503 with a delay of 5 to 60 s, and is accepted when it is sent again', async () => {
+  const { log, deliver, untilDrained, accepted } = await platformWithSpool({ limits: { rows: 1, bytes: 1e9 } });
+  const end = log.outage();
+  is((await deliver('one')).status, 202);
+  const { status, headers, json } = await deliver('two');
+  const delay = Number(headers.get('retry-after'));
+  equal([status, json.code, delay >= 5 && delay <= 60], [503, 'unavailable', true]);
+  end();
+  await untilDrained();
+  is((await deliver('two')).status, 202);
+  await untilDrained();
+  is(accepted().length, 3);
+});
+
+test('in an outage a delivery to an integration that this process has not seen gets 503', async () => {
+  const given = await platformWithSpool();
+  const other = await given.startSecondProcess(given.log);
+  afterTest(other.close);
+  const end = given.log.outage();
+  is((await other.post(given.hook, '{}', { 'x-github-delivery': 'unseen' })).status, 503);
+  end();
+});
+
+test.run();
