@@ -1,6 +1,7 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
+import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
 import { agentOperations } from './agents/agent.ts';
 import { agentHistoryOperations } from './agents/agent-history.ts';
 import { agentMailOperations } from './agents/agent-mail.ts';
@@ -44,12 +45,14 @@ import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { guardrailOperations } from './webhooks/guardrails.ts';
 import { integrationOperations } from './webhooks/integration.ts';
+import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 
 /** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
+  readonly evaluateTrial: EvaluateTrial;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
@@ -58,6 +61,7 @@ const areasOf = ({
   codeHost,
   createBrokerUser,
   storedDelivery,
+  evaluateTrial,
   projectionAdmin,
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
@@ -80,6 +84,7 @@ const areasOf = ({
     ...integrationOperations,
     ...agentIntegrationOperations,
     ...guardrailOperations,
+    ...tryGuardrailsOperationOf({ readDelivery: storedDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
     ...deliveryOperationsOf(storedDelivery),
     ...redactionOperations,
   },

@@ -23,6 +23,7 @@ import { createGuardedClient } from '../egress/guarded-client.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import { createCodeHost } from '../git/code-host.ts';
+import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
@@ -57,6 +58,8 @@ import { createServeMetrics } from './serve-metrics.ts';
 const WORKER_STATUS_TIMEOUT_MS = 300;
 /** How long a start waits for a spool on a slow disk. */
 const SPOOL_OPEN_TIMEOUT_MS = 5_000;
+/** How long rules that are tried on a past delivery may take. */
+const TRIAL_TIME_LIMIT_MS = 250;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
@@ -165,6 +168,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery({ log, vault, logger });
+  const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
   const egress = createGuardedClient({ allow: config.egressAllow });
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
@@ -174,6 +178,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       return user;
     },
     storedDelivery,
+    evaluateTrial,
     projectionAdmin,
   });
   const address = clientAddress(config.trustedProxies);
@@ -232,6 +237,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await server.close();
       metrics.close();
       await ports.close();
+      await closeTrials();
       await close();
       await egress.close();
       await connections.close();

@@ -3492,6 +3492,77 @@ from
       51
   ) as "page";
 
+-- triedDeliveries: of an integration
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."outcome" != $4
+      and "delivery"."received_at" >= $5
+      and "delivery"."received_at" < $6
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      201
+  ) as "page";
+
+-- triedDeliveries: of a tenant
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 41734
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 41734
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [200] as "value",
+  (array_agg("page"."id")) [200] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."outcome" != $3
+      and "delivery"."received_at" >= $4
+      and "delivery"."received_at" < $5
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      201
+  ) as "page";
+
 -- deliveryById: call
 select
   wanted.at::integer as at,

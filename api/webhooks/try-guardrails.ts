@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { assertTrial, GuardrailTrial, MAX_TRIED, type TrialPorts, tryGuardrails } from '../../commands/webhooks/try-guardrails.ts';
+import { idOf } from '../../domain/id.ts';
+import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
+import { type Operations, operation } from '../http/operation.ts';
+
+const Verdict = z.enum(['pass', 'label', 'redact', 'block']);
+
+const GuardrailTrialRow = z
+  .object({
+    delivery_id: idOf('delivery'),
+    verdict_now: Verdict.nullable().meta({
+      description:
+        'The strongest verdict with the tried rules; null if they were not tried: the body is too large, or the trial took too long',
+      examples: ['redact'],
+    }),
+    verdict_then: Verdict.meta({ description: 'The strongest verdict when the delivery was received', examples: ['pass'] }),
+    rule: z
+      .string()
+      .nullable()
+      .meta({ description: 'The rule or the built-in check with the verdict now', examples: ['no-secrets'] }),
+    redactions: z.int().meta({ description: 'How many parts of the body the tried rules would replace', examples: [1] }),
+  })
+  .meta({ id: 'GuardrailTrialRow' });
+
+/** Creates the operation that tries rules. `ports` read deliveries from the log and evaluate rules. */
+export const tryGuardrailsOperationOf = (ports: TrialPorts): Operations => ({
+  tryGuardrails: operation({
+    method: 'post',
+    path: '/tenant/:tenant_id/guardrails/try',
+    summary: 'Try guardrail rules on past deliveries',
+    details: `Records nothing. Tries the ${MAX_TRIED} newest verified deliveries of the time, and lists the newest first. The verdicts of built-in checks stay as they were. Bodies are tried as they are stored: what was redacted then is not found again.`,
+    permit: 'tenant:integrations:read',
+    body: GuardrailTrial,
+    reply: z.array(GuardrailTrialRow),
+    noETag: true,
+    run: async (ctx, input) => {
+      assertTrial(ctx, input);
+      const { integration_id, from, to } = input;
+      const ids = await ctx.sideEffect(() => triedDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, from, to }, MAX_TRIED));
+      const rows = await ctx.sideEffect(() => tryGuardrails(ctx, ports, input, ids.toReversed()));
+      return { id: ctx.tenant, state: rows.toReversed(), revision: -1, position: null };
+    },
+  }),
+});

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { Instant } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
+import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
+import type { RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
+import { GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
+import { createTrial, type TrialVerdict, verdictThen } from '../../domain/webhooks/guardrail-trial.ts';
+import { type RuleSet, ruleSetOf } from '../../domain/webhooks/rule-set.ts';
+import type { Ctx } from '../context.ts';
+import type { ReadDelivery, StoredDelivery } from './delivery.ts';
+import { assertUsable } from './guardrails.ts';
+import type { ReceivedContent } from './webhook-ports.ts';
+
+/** The most deliveries on which rules are tried: the newest ones. */
+export const MAX_TRIED = 200;
+/** The most bytes of bodies that one trial reads. */
+const MAX_TRIED_BYTES = 32 << 20;
+/** After this time, the deliveries that are left are not tried. */
+const MAX_TRIAL_MS = 10_000;
+
+const time = (description: string) => Instant.meta({ description, examples: ['2026-03-14T09:26:53.589Z'] });
+
+export const GuardrailTrial = z
+  .strictObject({
+    rules: GuardrailRules.meta({ description: 'The rules to try, in place of those of the tenant and of the integrations' }),
+    from: time('Tries deliveries that were received at or after this time'),
+    to: time('Tries deliveries that were received before this time'),
+    integration_id: Id25.optional().meta({ description: 'Tries only deliveries to this webhook integration' }),
+  })
+  .meta({ id: 'GuardrailTrial' });
+
+/** Evaluates rules that do not count deliveries. @returns null if that takes too long @throws Refusal unavailable */
+export type EvaluateTrial = (
+  tenant: string,
+  rules: RuleSet,
+  subject: RuleSubject,
+  content: ReceivedContent,
+) => RulesResult | null | Promise<RulesResult | null>;
+
+export type TrialPorts = {
+  readonly readDelivery: ReadDelivery;
+  readonly evaluate: EvaluateTrial;
+  /** Returns milliseconds that only increase. */
+  readonly clock: () => number;
+};
+
+/** What the tried rules decide about one delivery, and what was decided when it came. */
+export type TrialRow = {
+  readonly delivery_id: string;
+  /** Null if the rules were not tried on this delivery: its body is too large or unreadable, or the trial took too long. */
+  readonly verdict_now: TrialVerdict['verdict'] | null;
+  readonly verdict_then: TrialVerdict['verdict'];
+  readonly rule: string | null;
+  readonly redactions: number;
+};
+
+const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json' };
+
+/** What one trial may still use. */
+type Budget = { bytes: number; readonly until: number };
+
+const bodyOf = async ({ facts, body }: StoredDelivery, budget: Budget): Promise<Uint8Array | null> => {
+  if ('unreadable' in body || facts.size_bytes > budget.bytes) return null;
+  budget.bytes -= facts.size_bytes;
+  if (body instanceof Uint8Array) return body;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+/** Returns the content of a recorded delivery; null if it cannot be read. */
+const contentOf = async (stored: StoredDelivery, { readsBody }: RuleSet, budget: Budget): Promise<ReceivedContent | null> => {
+  if (!readsBody) return NO_CONTENT;
+  const body = await bodyOf(stored, budget);
+  const media = mediaOf(stored.facts.content_type);
+  const json = body && media && jsonOf({ media, forms: 'fields' }, body);
+  return json === 'json' || json === 'form' ? { body: body!, media: media!, json } : null;
+};
+
+const NOTHING_FOUND: RulesResult = { verdicts: [], reason: null, bytes: null, redactions: [] };
+
+const rowOf = (delivery_id: string, facts: DeliveryFacts, now: ReturnType<ReturnType<typeof createTrial>> | null): TrialRow => ({
+  delivery_id,
+  verdict_now: now?.verdict ?? null,
+  verdict_then: verdictThen(facts).verdict,
+  rule: now?.rule ?? null,
+  redactions: now?.redactions.reduce((sum, { count }) => sum + count, 0) ?? 0,
+});
+
+/**
+ * Tries rules on recorded deliveries, whose ids are in the order of their receipt, and records nothing.
+ * @throws Refusal invalid, unavailable
+ */
+export const tryGuardrails = async (
+  ctx: Ctx,
+  { readDelivery, evaluate, clock }: TrialPorts,
+  { rules }: z.output<typeof GuardrailTrial>,
+  delivery_ids: readonly string[],
+): Promise<TrialRow[]> => {
+  const set = ruleSetOf({ tenant: rules, integration: [], redactions: [] }, { tenant: ctx.tenant, integration: '' });
+  const decide = createTrial(set.rates);
+  const budget: Budget = { bytes: MAX_TRIED_BYTES, until: clock() + MAX_TRIAL_MS };
+
+  const evaluateOne = async (stored: StoredDelivery): Promise<RulesResult | null> => {
+    const { facts } = stored;
+    if (facts.reason === 'not_json' || facts.reason === 'too_deep' || set.rules.length === 0) return NOTHING_FOUND;
+    if (clock() > budget.until) return null;
+    const content = await contentOf(stored, set, budget);
+    const subject = { size: facts.size_bytes, event: facts.event, causationDepth: facts.cause?.depth ?? 0 };
+    return content && evaluate(ctx.tenant, set, subject, content);
+  };
+
+  const rows: TrialRow[] = [];
+  for (const id of delivery_ids) {
+    const stored = await readDelivery(ctx.tenant, id);
+    if (!stored) continue;
+    const result = await evaluateOne(stored);
+    rows.push(rowOf(id, stored.facts, result && decide(stored.facts, result)));
+  }
+  return rows;
+};
+
+/** Checks what a trial asks for. @throws Refusal invalid */
+export const assertTrial = (ctx: Ctx, { rules, from, to }: z.output<typeof GuardrailTrial>): void => {
+  if (from >= to) throw invalid('/to', 'must be after from');
+  assertUsable(ctx, '/rules', rules);
+};

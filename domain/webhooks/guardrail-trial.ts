@@ -1,0 +1,67 @@
+import type { RedactionHit } from '../redaction/redaction-patterns.ts';
+import type { DeliveryFacts } from './delivery.ts';
+import type { GuardrailVerdict } from './guardrail.ts';
+import type { RulesResult } from './guardrail-evaluation.ts';
+import { RESERVED_NAMES } from './guardrail-rule.ts';
+import type { RateRule } from './rule-set.ts';
+import { counted, emptyWindow, hasRoom, type WindowState } from './sliding-window.ts';
+
+type Verdict = GuardrailVerdict['verdict'];
+
+/** What checks decide together: the strongest of their verdicts, and the check that it comes from. */
+export type TrialVerdict = { readonly verdict: Verdict; readonly rule: string | null };
+
+const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'block'];
+
+const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
+  verdicts.reduce<TrialVerdict>(
+    (most, { rule, verdict }) => (BY_STRENGTH.indexOf(verdict) > BY_STRENGTH.indexOf(most.verdict) ? { verdict, rule } : most),
+    { verdict: 'pass', rule: null },
+  );
+
+/** The verdicts that do not come from rules. They would be the same with other rules. */
+const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
+  guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
+
+/** Whether a delivery was blocked by something else than a rule. */
+const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
+  reason !== null && !guardrails.some(({ rule, verdict }) => verdict === 'block' && (rule === 'rules' || !RESERVED_NAMES.includes(rule)));
+
+/** What the checks decided when the delivery was received. */
+export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
+  const then = strongest(guardrails);
+  return reason !== null && then.verdict !== 'block' ? { verdict: 'block', rule: null } : then;
+};
+
+/**
+ * Creates the function that says what would be decided about a delivery with other rules. `result` is the result of the
+ * rules but those of the kind `rate`. Call it with one delivery after another, the oldest first: `rates` count them.
+ */
+export const createTrial = (rates: readonly RateRule[]) => {
+  const windows = new Map<string, WindowState>();
+
+  const take = ({ limit }: RateRule, now: number): boolean => {
+    const state = windows.get(limit.key) ?? emptyWindow;
+    if (!hasRoom(state, limit, now)) return false;
+    windows.set(limit.key, counted(state, limit, now));
+    return true;
+  };
+
+  const rateVerdicts = (now: number): GuardrailVerdict[] => {
+    const blocking = rates.filter(({ action }) => action === 'block');
+    const reached = blocking.find(({ limit }) => !hasRoom(windows.get(limit.key) ?? emptyWindow, limit, now));
+    if (reached) return [{ rule: reached.name, verdict: 'block', note: null }];
+    for (const rate of blocking) take(rate, now);
+    return rates
+      .filter((rate) => rate.action === 'label' && !take(rate, now))
+      .map(({ name }) => ({ rule: name, verdict: 'label', note: null }));
+  };
+
+  return (facts: DeliveryFacts, result: RulesResult): TrialVerdict & { readonly redactions: readonly RedactionHit[] } => {
+    if (isBlockedAnyway(facts)) return { ...verdictThen(facts), redactions: [] };
+    const decided = [...builtIn(facts.guardrails), ...result.verdicts];
+    if (result.reason) return { ...strongest(decided), redactions: [] };
+    const now = strongest([...decided, ...rateVerdicts(Date.parse(facts.received_at))]);
+    return { ...now, redactions: now.verdict === 'block' ? [] : result.redactions };
+  };
+};

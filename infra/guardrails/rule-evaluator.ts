@@ -1,0 +1,39 @@
+import { compileRules, type EvaluateRules, type RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
+import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
+import { ruleTools } from './rule-tools.ts';
+import { createRulesClient, type RulesClientOptions } from './rules-client.ts';
+import type { RulesTask } from './rules-worker.ts';
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Creates the function that evaluates rules. Those that do not read the body are evaluated at once in this thread, and
+ * compiled once for each rule set. The others, and the built-in checks of a large body, run in a thread of their own.
+ */
+export const createRuleEvaluator = (options: RulesClientOptions) => {
+  const client = createRulesClient(options);
+  const compiled = new WeakMap<RuleSet, EvaluateRules>();
+
+  const compiledRules = (set: RuleSet): EvaluateRules => {
+    const known = compiled.get(set) ?? compileRules(set.rules, [], ruleTools);
+    compiled.set(set, known);
+    return known;
+  };
+
+  return {
+    /**
+     * Evaluates the rules of a tenant for a delivery.
+     * @returns null if they fail or exceed the time limit @throws Refusal unavailable if too many deliveries wait
+     */
+    evaluate: (
+      tenant: string,
+      set: RuleSet,
+      subject: RulesTask['subject'],
+      content: RulesTask['content'],
+    ): RulesResult | null | Promise<RulesResult | null> =>
+      set.readsBody || !(content.body instanceof Uint8Array)
+        ? client.evaluate(tenant, set, subject, content)
+        : compiledRules(set)(subject, { ...content, bytes: NO_BYTES }),
+    close: client.close,
+  };
+};

@@ -1,0 +1,105 @@
+import * as assert from 'uvu/assert';
+import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
+import { test } from '../fixtures/test-with-cleanup.ts';
+import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+type Row = { delivery_id: string; verdict_now: string | null; verdict_then: string; rule: string | null; redactions: number };
+type Platform = Awaited<ReturnType<typeof createWebhookPlatform>>;
+
+const FROM = '2026-03-02T00:00:00.000Z';
+const TO = '2026-03-03T00:00:00.000Z';
+
+/** Delivers bodies one minute after another on 2 March 2026. Returns their ids. */
+const deliverAll = async (given: Platform, bodies: readonly string[], id = given.hook): Promise<string[]> => {
+  const ids: string[] = [];
+  for (const [n, body] of bodies.entries()) {
+    given.clock.now = () => Date.parse('2026-03-02T10:00:00.000Z') + n * 60_000;
+    ids.push((await given.deliver(body, { 'x-github-delivery': `t-${id}-${n}` }, id)).json.id as string);
+  }
+  return ids;
+};
+
+const attempt = async (given: Platform, rules: readonly GuardrailRule[], more: object = {}): Promise<Row[]> => {
+  const events = given.log.events.length;
+  const answer = await given.call('POST', 'guardrails/try', { rules, from: FROM, to: TO, ...more });
+  assert.is(answer.status, 200, answer.text);
+  assert.is(given.log.events.length, events, 'a trial appends nothing');
+  return JSON.parse(answer.text) as Row[];
+};
+
+const noKeys: GuardrailRule = { name: 'no keys', kind: 'pattern', options: { pattern: 'AKIA\\d+' }, action: 'redact' };
+
+test('a trial says for each past delivery what the rules would decide, and what was decided then, the newest first', async () => {
+  const given = await createWebhookPlatform();
+  await given.call('PUT', 'guardrails', [{ name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }]);
+  const ids = await deliverAll(given, ['{"a":"AKIA1 AKIA2"}', '{"z":1}', '{"a":1}', '{"z":']);
+  const rows = await attempt(given, [noKeys, { name: 'a', kind: 'json_path', options: { path: '$.a' }, action: 'label' }]);
+  assert.equal(rows, [
+    { delivery_id: ids[3], verdict_now: 'block', verdict_then: 'block', rule: 'json', redactions: 0 },
+    { delivery_id: ids[2], verdict_now: 'label', verdict_then: 'pass', rule: 'a', redactions: 0 },
+    { delivery_id: ids[1], verdict_now: 'pass', verdict_then: 'block', rule: null, redactions: 0 },
+    { delivery_id: ids[0], verdict_now: 'redact', verdict_then: 'pass', rule: 'no keys', redactions: 2 },
+  ]);
+  await given.close();
+});
+
+test('a trial counts the past deliveries for rates, in the order in which they came', async () => {
+  const given = await createWebhookPlatform();
+  const ids = await deliverAll(given, ['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}']);
+  const rows = await attempt(given, [{ name: 'busy', kind: 'rate', options: { max: 2, per_seconds: 180 }, action: 'block' }]);
+  assert.equal(
+    rows.map(({ delivery_id, verdict_now }) => [delivery_id, verdict_now]),
+    [
+      [ids[3], 'pass'],
+      [ids[2], 'block'],
+      [ids[1], 'pass'],
+      [ids[0], 'pass'],
+    ],
+  );
+  await given.close();
+});
+
+test('a trial covers only deliveries of the tenant, of the integration that it names, and of its time', async () => {
+  const given = await createWebhookPlatform();
+  const second = (await given.connect({ label: 'Second' })).json.id as string;
+  const other = await given.connectInOtherTenant();
+  const [first] = await deliverAll(given, ['{"n":0}']);
+  const [ofSecond] = await deliverAll(given, ['{"n":0}'], second);
+  await deliverAll(given, ['{"n":0}'], other);
+  const idsOf = async (more: object) => (await attempt(given, [noKeys], more)).map(({ delivery_id }) => delivery_id).toSorted();
+  assert.equal(await idsOf({}), [first, ofSecond].toSorted());
+  assert.equal(await idsOf({ integration_id: second }), [ofSecond]);
+  assert.equal(await idsOf({ integration_id: other }), []);
+  assert.equal(await idsOf({ from: '2026-03-02T10:00:00.001Z' }), []);
+  assert.equal(await idsOf({ to: '2026-03-02T10:00:00.000Z' }), []);
+  await given.close();
+});
+
+test('a trial with unusable rules or times is refused', async () => {
+  const given = await createWebhookPlatform();
+  for (const [body, pointer] of [
+    [{ rules: [{ ...noKeys, options: { pattern: '(?=a)' } }], from: FROM, to: TO }, '/rules/0/options/pattern'],
+    [{ rules: [noKeys, noKeys], from: FROM, to: TO }, '/rules/1/name'],
+    [{ rules: [noKeys], from: TO, to: FROM }, '/to'],
+    [{ rules: [noKeys], from: FROM }, '/to'],
+    [{ rules: [noKeys], from: FROM, to: TO, more: 1 }, '/more'],
+  ] as const) {
+    const answer = await given.call('POST', 'guardrails/try', body);
+    assert.equal([answer.status, (answer.json.errors as { pointer: string }[])[0]?.pointer], [422, pointer], answer.text);
+  }
+  await given.close();
+});
+
+test('rules that exceed their time are not tried, and the trial goes on', async () => {
+  const given = await createWebhookPlatform();
+  await deliverAll(given, [JSON.stringify('a'.repeat(60_000)), '{"n":1}']);
+  const slow: GuardrailRule = { name: 'slow', kind: 'pattern', options: { pattern: 'a.*b|a' }, action: 'redact' };
+  const rows = await attempt(given, [slow]);
+  assert.equal(
+    rows.map(({ verdict_now }) => verdict_now),
+    ['pass', null],
+  );
+  await given.close();
+});
+
+test.run();
