@@ -20,16 +20,20 @@ const MAX_TRIED_BYTES = 32 << 20;
 /** After this time, the deliveries that are left are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
-const time = (description: string) => Instant.meta({ description, examples: ['2026-03-14T09:26:53.589Z'] });
+const EXAMPLE = {
+  rules: [{ name: 'no-secrets', kind: 'pattern', options: { detectors: ['secrets'] }, action: 'redact' }],
+  from: '2026-03-14T00:00:00.000Z',
+  to: '2026-03-15T00:00:00.000Z',
+};
 
 export const GuardrailTrial = z
   .strictObject({
     rules: GuardrailRules.meta({ description: 'The rules to try, in place of those of the tenant and of the integrations' }),
-    from: time('Tries deliveries that were received at or after this time'),
-    to: time('Tries deliveries that were received before this time'),
+    from: Instant.meta({ description: 'Tries deliveries that were received at or after this time' }),
+    to: Instant.meta({ description: 'Tries deliveries that were received before this time' }),
     integration_id: Id25.optional().meta({ description: 'Tries only deliveries to this webhook integration' }),
   })
-  .meta({ id: 'GuardrailTrial' });
+  .meta({ id: 'GuardrailTrial', examples: [EXAMPLE] });
 
 /** Evaluates rules that do not count deliveries. @returns null if that takes too long @throws Refusal unavailable */
 export type EvaluateTrial = (
