@@ -18,6 +18,10 @@ const base64Of = (text: string): string[] =>
     return encoded.slice(offset === 0 ? 0 : offset + 1, -2);
   });
 
+const percentEncoded = (text: string): string => Buffer.from(text).toString('hex').replace(/../g, '%$&').toUpperCase();
+
+const unicodeEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 /** The encodings in which a file may contain a text. */
 const encodingsOf = (text: string): Record<string, string[]> => {
   const base64 = base64Of(text);
@@ -27,6 +31,9 @@ const encodingsOf = (text: string): Record<string, string[]> => {
     hex: [hex, hex.toUpperCase()],
     base64,
     base64url: base64.map((part) => part.replaceAll('+', '-').replaceAll('/', '_')),
+    url: [encodeURIComponent(text), percentEncoded(text)],
+    json: [JSON.stringify(text).slice(1, -1), [...text].map((character) => unicodeEscape(character)).join('')],
+    utf16: [Buffer.from(text, 'utf16le').toString('latin1')],
   };
 };
 

@@ -115,9 +115,14 @@ test('a forged delivery is recorded with the reason of its rejection but without
 
     await platform.stop();
     const dirs = directories(platform);
-    const found = findText(signed, dirs).join('\n');
-    assert.match(found, /\/store\/.*plain/, 'the search finds what is in the log');
-    assert.match(found, /\/nats\/.*plain/, 'the search finds what is in the stream');
+    assert.match(findText(hook.id, dirs).join('\n'), /\/store\/.*plain/, 'the search finds what is in the log');
+    const found = findText(signed, dirs);
+    assert.match(found.join('\n'), /\/nats\/.*plain/, 'the search finds what is in the stream');
+    assert.equal(
+      found.filter((file) => !file.includes('/nats/')),
+      [],
+      'only the message to the runner has the body in plain text',
+    );
     assert.match(findText('agent-0', dirs).join('\n'), /\/data\/(base|pg_wal)\/.*plain/, 'the search finds what is in Postgres');
     const secrets = { forged, secret: hook.secret, admin: ADMIN_KEY, owner: tenants[0]!.key, runner: agent.runnerKey };
     for (const [name, text] of Object.entries(secrets)) {

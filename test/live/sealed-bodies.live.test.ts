@@ -1,0 +1,86 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createSockets, post } from '../faults/load.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { findText } from '../faults/secret-search.ts';
+import { createDataset, type Hook } from '../faults/tenants.ts';
+import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+
+const FILLER = 'x'.repeat(950_000);
+
+/** A part of a body that only those who may read the delivery should see. */
+const canary = (): string => `canary${randomBytes(18).toString('hex')}`;
+
+/** Ten bodies of each kind, by the canary that each contains. */
+const kinds: Readonly<Record<string, (text: string) => string>> = {
+  small: (text) => JSON.stringify({ text }),
+  large: (text) => JSON.stringify({ filler: FILLER, text }),
+  blocked: (text) => `{"broken": "${text}`,
+};
+
+const bodies = Object.entries(kinds).flatMap(([kind, bodyOf]) =>
+  Array.from({ length: 10 }, () => {
+    const text = canary();
+    return { kind, text, body: bodyOf(text), deliveryId: randomUUID() };
+  }),
+);
+
+const deliverAll = async (platform: Platform, hook: Hook): Promise<string[]> => {
+  const sockets = createSockets();
+  const ids: string[] = [];
+  for (const { body, deliveryId } of bodies) {
+    const answer = await post(platform.url, sockets, { hook, deliveryId, body });
+    assert.is(answer.kind, 'accepted', answer.detail);
+    ids.push(answer.id!);
+    assert.is((await post(platform.url, sockets, { hook, deliveryId, body: `${body} ` })).kind, 'duplicate');
+  }
+  sockets.destroy();
+  return ids;
+};
+
+/** Runs a command of the CLI on the platform's data directory. @returns what it printed */
+const annals = async ({ data }: Platform, ...args: string[]): Promise<string> => {
+  const program = startProgram(process.execPath, [mainFile, ...args], { env: { ...unconfiguredEnvironment(), ANNALS_DATA: data } });
+  assert.is(await program.ended, 0, program.output());
+  return program.output();
+};
+
+const databaseDirectory = (data: string): string[] => {
+  const file = join(data, 'postgres', 'place');
+  return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
+};
+
+test('bodies of deliveries occur in no file of the event store, the database and the logs, in no backup and no output of a running platform', () =>
+  withPlatform(
+    async (platform) => {
+      const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 });
+      const { tenant } = agents[0]!;
+      const ids = await deliverAll(platform, hooks[0]!);
+      const read = (path: string) => platform.call('GET', `/tenant/${tenant.id}/deliveries/${path}`, undefined, tenant);
+      await eventually('the read model shows every delivery', async () => (await read(ids.at(-1)!)).status === 200);
+      for (const [index, { kind, text, body }] of bodies.entries()) {
+        const detail = await read(ids[index]!);
+        assert.equal([detail.status, detail.text.includes(text)], [200, kind !== 'large']);
+        assert.is((await read(`${ids[index]}/body`)).text, body);
+      }
+      const printed = await annals(platform, 'replay');
+      const backup = join(platform.dir, 'backup');
+      await annals(platform, 'backup', '--to', backup);
+      await platform.stop();
+      const dirs = [platform.data, backup, ...databaseDirectory(platform.data)];
+      assert.match(findText(ids[0]!, dirs).join('\n'), /\/data\/store\/.*plain/, 'the search finds what is in the log');
+      assert.match(findText(ids[0]!, [backup]).join('\n'), /plain/, 'the search finds what is in the backup');
+      assert.match(printed, new RegExp(ids[0]!), 'the printed events are those of the log');
+      for (const { kind, text } of bodies) {
+        const files = findText(text, dirs).filter((file) => !file.includes('/nats/'));
+        assert.equal(files, [], `the body of a ${kind} delivery`);
+        assert.not.ok(platform.output().includes(text) || printed.includes(text));
+      }
+    },
+    { LOG_LEVEL: 'trace' },
+  ));
+
+test.run();
