@@ -2,6 +2,7 @@ import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
+import type { WebhookPorts } from '../commands/webhooks/webhook-ports.ts';
 import { agentOperations } from './agents/agent.ts';
 import { agentHistoryOperations } from './agents/agent-history.ts';
 import { agentMailOperations } from './agents/agent-mail.ts';
@@ -45,6 +46,7 @@ import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { guardrailOperations } from './webhooks/guardrails.ts';
 import { integrationOperations } from './webhooks/integration.ts';
+import { testDeliveryOperationsOf } from './webhooks/test-delivery.ts';
 import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 
 /** What operations need from infra/, apart from their context. */
@@ -53,6 +55,7 @@ export type OperationPorts = {
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly evaluateTrial: EvaluateTrial;
+  readonly webhookPorts: WebhookPorts;
   readonly projectionAdmin: ProjectionAdmin;
 };
 
@@ -62,6 +65,7 @@ const areasOf = ({
   createBrokerUser,
   storedDelivery,
   evaluateTrial,
+  webhookPorts,
   projectionAdmin,
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
@@ -86,6 +90,7 @@ const areasOf = ({
     ...guardrailOperations,
     ...tryGuardrailsOperationOf({ readDelivery: storedDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
     ...deliveryOperationsOf(storedDelivery),
+    ...testDeliveryOperationsOf(webhookPorts),
     ...redactionOperations,
   },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },

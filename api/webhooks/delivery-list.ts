@@ -73,7 +73,8 @@ export const deliveryListOperations: Operations = {
     summary: 'List the deliveries of all webhook integrations',
     details: 'Only those that the caller may see.',
     permit: 'tenant:read',
-    permissionNote: 'Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
+    permissionNote:
+      'Requires the permission `tenant:read`. Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
     query: listQuery(
       {
         integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),

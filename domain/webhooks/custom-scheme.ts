@@ -76,6 +76,7 @@ const customScheme = (options: IntegrationOptions): SignatureScheme => {
   return {
     headers: [header.toLowerCase()],
     shape: new RegExp(`^${escapeRegExp(prefix)}${ENCODED[encoding]}$`),
+    prefix,
     encoding,
     algorithm,
     key: (secret) => Buffer.from(secret, algorithm === 'ed25519' ? 'hex' : 'utf8'),

@@ -24,6 +24,7 @@ const unixTime = (...headers: string[]): SignedTimestamp => ({ headers, shape: /
 const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
   headers: [header],
   shape: new RegExp(`^${prefix}${HEX_SHA256}$`),
+  prefix,
   encoding: 'hex',
   algorithm: 'sha256',
   key: textKey,
@@ -37,6 +38,7 @@ const standardWebhooks = (...prefixes: string[]): SignatureScheme => {
     headers: headers('signature'),
     separator: ' ',
     shape: new RegExp(`^v1,${BASE64_SHA256}$`),
+    prefix: 'v1,',
     encoding: 'base64',
     algorithm: 'sha256',
     key: base64Key,
@@ -126,6 +128,7 @@ export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>>
   intercom: {
     headers: ['x-hub-signature'],
     shape: /^sha1=([0-9a-f]{40})$/,
+    prefix: 'sha1=',
     encoding: 'hex',
     algorithm: 'sha1',
     key: textKey,

@@ -38,6 +38,8 @@ export type SignatureScheme = {
   readonly separator?: string;
   /** The pattern of one signature. Its first group matches the encoded signature. */
   readonly shape: RegExp;
+  /** What stands before the encoded signature. Only needed to sign. Default: nothing. */
+  readonly prefix?: string;
   readonly encoding: 'hex' | 'base64' | 'utf8';
   readonly algorithm: SignatureAlgorithm;
   /** Converts the text of a secret to its key. */

@@ -170,6 +170,12 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const storedDelivery = readDelivery({ log, vault, logger });
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });
   const egress = createGuardedClient({ allow: config.egressAllow });
+  const { onDrained } = metrics;
+  const ports = countDeliveries(
+    webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
+    metrics.countWebhook,
+  );
+  metrics.addSpool(spool.status, ports.isBreakerOpen);
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     createBrokerUser: async (request) => {
@@ -179,15 +185,10 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     },
     storedDelivery,
     evaluateTrial,
+    webhookPorts: ports,
     projectionAdmin,
   });
   const address = clientAddress(config.trustedProxies);
-  const { onDrained } = metrics;
-  const ports = countDeliveries(
-    webhookPorts({ log, vault, cache, logger, limits, windows: createSlidingWindows(windows), spool: { spool, onDrained } }),
-    metrics.countWebhook,
-  );
-  metrics.addSpool(spool.status, ports.isBreakerOpen);
   let document: unknown;
 
   const plainRoutes = (app: Hono, runtime: Runtime): void => {

@@ -93,6 +93,7 @@ GET    /tenant/{tenant_id}/guardrails                                   tenant:i
 PUT    /tenant/{tenant_id}/guardrails                                   tenant:integrations:write
 POST   /tenant/{tenant_id}/guardrails/try                               tenant:integrations:read
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
+POST   /tenant/{tenant_id}/webhook-integrations/{id}/test-delivery      tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner

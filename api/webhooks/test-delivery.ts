@@ -1,0 +1,39 @@
+import type { Loaded } from '../../commands/context.ts';
+import { sendTestDelivery, TestDelivery } from '../../commands/webhooks/test-delivery.ts';
+import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { asOf } from '../../projections/engine/as-of.ts';
+import { DeliveryRead, deliveries, table } from '../../projections/webhooks/delivery.ts';
+import type { Ctx } from '../http/operation.ts';
+import { type Operations, operation } from '../http/operation.ts';
+
+const RETRY_SECONDS = 5;
+
+/** Returns a delivery as it was recorded, from the log, because the read model may lag. @throws Refusal unavailable */
+const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> => {
+  const [recorded] = await Array.fromAsync(ctx.history(Delivery, id, { limit: 1 }));
+  if (!recorded)
+    throw new Refusal('unavailable', 'The delivery is stored, and is shown when the event store can be reached', {
+      retryAfter: RETRY_SECONDS,
+    });
+  const { position, revision } = recorded;
+  const [row] = asOf(deliveries, table.name, [recorded], position).values();
+  return { id, state: JSON.parse(row!.docs[0]!), revision, position };
+};
+
+/** Creates the operation that sends a sample to an integration. `ports` receive it like a delivery from outside. */
+export const testDeliveryOperationsOf = (ports: WebhookPorts): Operations => ({
+  sendTestDelivery: operation({
+    method: 'post',
+    path: '/tenant/:tenant_id/webhook-integrations/:id/test-delivery',
+    summary: 'Send a sample delivery to an integration',
+    details:
+      "A sample of the provider, signed with the integration's secret, passes all checks of a delivery from outside, and counts against the quota. The field `annals_test` marks its body. If the secret is a public key, only the sender can sign, and the response is 409.",
+    permit: 'tenant:integrations:write',
+    body: TestDelivery,
+    reply: DeliveryRead,
+    status: 202,
+    run: async (ctx, input) => recordedDelivery(ctx, await sendTestDelivery(ctx, input, ports)),
+  }),
+});

@@ -1,0 +1,89 @@
+import type { Provider } from './provider.ts';
+import type { PresetOwner } from './provider-preset.ts';
+import samples from './provider-samples.json' with { type: 'json' };
+
+/**
+ * A delivery as its provider documents it, shortened. `headers` are those with the delivery id and the event name. `id`
+ * and `event` are the delivery id and the event name that the platform reads from it. The id `digest` means that the
+ * SHA-256 of the body is the delivery id.
+ */
+export type ProviderSample = {
+  readonly provider: Provider;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly id: string;
+  readonly event: string | null;
+};
+
+/** At least three samples of every provider. */
+export const PROVIDER_SAMPLES = samples as unknown as readonly ProviderSample[];
+
+const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);
+
+/** Returns the names of the events of which the platform has samples. A sample without an event name is not listed. */
+export const sampleEvents = (provider: Provider): readonly string[] => [
+  ...new Set(samplesOf(provider).flatMap(({ event }) => event ?? [])),
+];
+
+/**
+ * Returns the sample of an event; undefined if there is none. Without an event, returns the provider's ping, or else its
+ * first sample.
+ */
+export const sampleOf = (provider: Provider, event?: string | undefined): ProviderSample | undefined => {
+  const known = samplesOf(provider);
+  if (event !== undefined) return known.find((sample) => sample.event === event);
+  return known.find((sample) => sample.event === 'ping') ?? known[0];
+};
+
+/** The headers and the body of a sample that is ready to be signed. */
+export type SampleRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+
+/** The field that marks the body of a sample. Its value is the id of the sample, so that no two bodies are the same. */
+const MARK = 'annals_test';
+const FORM = 'application/x-www-form-urlencoded';
+/** The time at which a delivery was signed, in the body of a sample, is 0. */
+const UNSET_TIME = '"webhookTimestamp":0';
+
+const markBody = (body: string, id: string, isForm: boolean): string => {
+  if (isForm) return `${MARK}=${id}&${body}`;
+  return body.startsWith('{') ? `{"${MARK}":"${id}",${body.slice(1)}` : JSON.stringify({ [MARK]: id, sample: JSON.parse(body) });
+};
+
+const setPointer = (target: Record<string, unknown>, pointer: string, value: string): void => {
+  const names = pointer
+    .slice(1)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  let at = target;
+  for (const name of names.slice(0, -1)) {
+    const inner = Object.hasOwn(at, name) ? at[name] : undefined;
+    const next = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? (inner as Record<string, unknown>) : {};
+    Object.defineProperty(at, name, { value: next, enumerable: true, configurable: true, writable: true });
+    at = next;
+  }
+  Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
+};
+
+/** Puts a value where an integration of custom_hmac expects it: in a header, or in a field of the body. */
+const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
+  if (source == null) return { headers, body };
+  if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };
+  const fields = JSON.parse(body) as Record<string, unknown>;
+  setPointer(fields, source, value);
+  return { headers, body: JSON.stringify(fields) };
+};
+
+/**
+ * Returns the request of a sample with a new delivery id, as it is sent at the time `at` (RFC 3339). `id` has letters,
+ * digits and hyphens only.
+ */
+export const sampleRequest = (owner: PresetOwner, sample: ProviderSample, id: string, at: string): SampleRequest => {
+  const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));
+  const named = Object.entries(sample.headers ?? {}).map(([name, value]): [string, string] => [name, fresh(value)]);
+  const headers: Record<string, string> = { 'content-type': 'application/json', ...Object.fromEntries(named) };
+  const body = fresh(sample.body).replace(UNSET_TIME, `"webhookTimestamp":${Date.parse(at)}`);
+  const request = { headers, body: markBody(body, id, headers['content-type']!.startsWith(FORM)) };
+  if (owner.provider !== 'custom_hmac') return request;
+  const withEvent = placeValue(request, owner.options.event_source, 'test');
+  return placeValue(withEvent, owner.delivery_id_source, id);
+};

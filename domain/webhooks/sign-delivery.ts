@@ -1,0 +1,31 @@
+import { createHmac } from 'node:crypto';
+import type { SignatureScheme, SignedRequest } from './signature.ts';
+
+/** Whether deliveries of a scheme can be signed with the key that verifies them. That is not so for a public key. */
+export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
+
+/**
+ * Returns the headers with which a provider would sign a request at this Unix time in seconds. The request has the
+ * headers that are signed, such as an id. The inverse of `verifySignature`.
+ * @throws Error if the scheme cannot sign, or the request lacks a signed header
+ */
+export const signatureHeaders = (
+  scheme: SignatureScheme,
+  request: SignedRequest,
+  key: Uint8Array,
+  seconds: number,
+): Readonly<Record<string, string>> => {
+  const { algorithm, encoding, prefix = '', timestamp } = scheme;
+  const [header] = scheme.headers as readonly [string];
+  if (algorithm === 'ed25519') throw new Error('only the sender has the private key');
+  if (algorithm === 'token') return { [header]: Buffer.from(key).toString() };
+  const time = timestamp ? String(seconds) : '';
+  const message = scheme.message(request, time);
+  if (!message) throw new Error('the request lacks a header that is signed');
+  const hmac = createHmac(algorithm, key);
+  for (const part of message) hmac.update(part);
+  const signature = prefix + hmac.digest(encoding === 'base64' ? 'base64' : 'hex');
+  const [timeHeader] = timestamp?.headers ?? [];
+  if (timeHeader === undefined) return { [header]: signature };
+  return timeHeader === header ? { [header]: `t=${time},${signature}` } : { [timeHeader]: time, [header]: signature };
+};
