@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { assertTrial, GuardrailTrial, MAX_TRIED, type TrialPorts, tryGuardrails } from '../../commands/webhooks/try-guardrails.ts';
+import { checkTrial, GuardrailTrial, MAX_TRIED, type TrialPorts, tryGuardrails } from '../../commands/webhooks/try-guardrails.ts';
 import { idOf } from '../../domain/id.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { type Operations, operation } from '../http/operation.ts';
@@ -35,9 +35,8 @@ export const tryGuardrailsOperationOf = (ports: TrialPorts): Operations => ({
     reply: z.array(GuardrailTrialRow),
     noETag: true,
     run: async (ctx, input) => {
-      assertTrial(ctx, input);
-      const { integration_id, from, to } = input;
-      const ids = await ctx.sideEffect(() => triedDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, from, to }, MAX_TRIED));
+      const selected = { tenant_id: ctx.tenant, integration_id: input.integration_id, ...checkTrial(ctx, input) };
+      const ids = await ctx.sideEffect(() => triedDeliveries(ctx.reads, selected, MAX_TRIED));
       const rows = await ctx.sideEffect(() => tryGuardrails(ctx, ports, input, ids.toReversed()));
       return { id: ctx.tenant, state: rows.toReversed(), revision: -1, position: null };
     },

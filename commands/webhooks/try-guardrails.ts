@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Instant } from '../../domain/fields.ts';
+import { InstantText, instantOf } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
@@ -20,20 +20,17 @@ const MAX_TRIED_BYTES = 32 << 20;
 /** After this time, the deliveries that are left are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
-const EXAMPLE = {
-  rules: [{ name: 'no-secrets', kind: 'pattern', options: { detectors: ['secrets'] }, action: 'redact' }],
-  from: '2026-03-14T00:00:00.000Z',
-  to: '2026-03-15T00:00:00.000Z',
-};
-
 export const GuardrailTrial = z
   .strictObject({
     rules: GuardrailRules.meta({ description: 'The rules to try, in place of those of the tenant and of the integrations' }),
-    from: Instant.meta({ description: 'Tries deliveries that were received at or after this time' }),
-    to: Instant.meta({ description: 'Tries deliveries that were received before this time' }),
+    from: InstantText.meta({
+      description: 'Tries deliveries that were received at or after this time',
+      examples: ['2026-03-14T00:00:00.000Z'],
+    }),
+    to: InstantText.meta({ description: 'Tries deliveries that were received before this time', examples: ['2026-03-15T00:00:00.000Z'] }),
     integration_id: Id25.optional().meta({ description: 'Tries only deliveries to this webhook integration' }),
   })
-  .meta({ id: 'GuardrailTrial', examples: [EXAMPLE] });
+  .meta({ id: 'GuardrailTrial' });
 
 /** Evaluates rules that do not count deliveries. @returns null if that takes too long @throws Refusal unavailable */
 export type EvaluateTrial = (
@@ -126,8 +123,13 @@ export const tryGuardrails = async (
   return rows;
 };
 
-/** Checks what a trial asks for. @throws Refusal invalid */
-export const assertTrial = (ctx: Ctx, { rules, from, to }: z.output<typeof GuardrailTrial>): void => {
+/** Checks what a trial asks for. @returns its times in UTC @throws Refusal invalid */
+export const checkTrial = (
+  ctx: Ctx,
+  { rules, ...times }: z.output<typeof GuardrailTrial>,
+): { readonly from: string; readonly to: string } => {
+  const [from, to] = [instantOf(times.from), instantOf(times.to)];
   if (from >= to) throw invalid('/to', 'must be after from');
   assertUsable(ctx, '/rules', rules);
+  return { from, to };
 };
