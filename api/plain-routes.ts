@@ -2,6 +2,8 @@ import { auditExportPaths } from './audit/audit-export.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
+import { sessionAttachmentPaths } from './sessions/session-attachment.ts';
+import { filePaths } from './sessions/session-file.ts';
 import { skillImportPaths } from './skills/skill-import.ts';
 import { invitationPaths } from './tenants/invitation.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
@@ -14,6 +16,8 @@ export const plainPaths: PlainPaths = {
   ...deliveryPaths,
   ...auditExportPaths,
   ...skillImportPaths,
+  ...sessionAttachmentPaths,
+  ...filePaths,
   ...signInPaths,
   ...invitationPaths,
 };

@@ -1,4 +1,5 @@
 import type { DomainEvent, Recorded } from './event.ts';
+import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
 
 /** By event type, the digests of the stored contents that an event names. */
@@ -6,8 +7,10 @@ type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Ext
 
 const ofSkills = { SkillImported: ({ package_digest }) => [package_digest] } as const satisfies DigestsOf<SkillEvent>;
 
+const ofSessions = { SessionAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<SessionEvent>;
+
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
-const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills };
+const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions };
 
 /** The digests of the stored contents that must exist because of this event. */
 export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];

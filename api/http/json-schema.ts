@@ -95,6 +95,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   inbound: 'The id of the webhook integration',
   deliveries: 'The id of the delivery',
   sessions: 'The id of the session',
+  files: 'The SHA-256 of the file, in hex',
   'allowed-accounts': 'The id of the allowed account',
   projections: 'The name of the projection',
   rebuilds: 'The id of the rebuild',

@@ -63,11 +63,14 @@ const countParts = (body: Buffer, delimiter: string): number => {
   return parts - 1;
 };
 
+/** A file of a form. `filename` is what the client says: it may have any characters. */
+export type UploadedFile = { readonly bytes: Uint8Array; readonly filename: string };
+
 /**
  * Reads the only file of a form: a body of the type multipart/form-data with one part, named `field`.
  * @throws Refusal unsupported_media_type, malformed, too_large if the file has more than `maxBytes`, too_slow, invalid
  */
-export const readUpload = async (request: Request, field: string, maxBytes: number): Promise<Uint8Array> => {
+export const readUpload = async (request: Request, field: string, maxBytes: number): Promise<UploadedFile> => {
   const type = request.headers.get('content-type') ?? '';
   const delimiter = delimiterOf(type);
   assertNotEncoded(request.headers.get('content-encoding'));
@@ -85,5 +88,5 @@ export const readUpload = async (request: Request, field: string, maxBytes: numb
   if (others.length > 0) throw invalid(`/${field}`, 'must occur only once', 'duplicate');
   if (typeof file === 'string') throw invalid(`/${field}`, 'must be a file: its part needs a filename', 'no_file');
   if (file.size > maxBytes) throw tooLarge(maxBytes);
-  return new Uint8Array(await file.arrayBuffer());
+  return { bytes: new Uint8Array(await file.arrayBuffer()), filename: file.name };
 };

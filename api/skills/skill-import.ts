@@ -38,7 +38,7 @@ const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
     return withSlot(request.info.tenant, async () => {
       // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
       // time.
-      const bytes = await readUpload(c.req.raw, FIELD, MAX_ARCHIVE_BYTES);
+      const { bytes } = await readUpload(c.req.raw, FIELD, MAX_ARCHIVE_BYTES);
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });
     });

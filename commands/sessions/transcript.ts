@@ -2,6 +2,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { attachmentView } from './add-attachment.ts';
 import { contentLocation, messageView } from './append-message.ts';
 import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
@@ -33,21 +34,23 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
  */
 const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
   const messages: MessageView[] = [];
+  const attachments: ReturnType<typeof attachmentView>[] = [];
   let bytes = 0;
   let state = Session.initial;
   for await (const event of ctx.history(Session, session_id, { from })) {
     if (event.revision > until) break;
     state = Session.evolve(state, event);
     if (event.type === 'MessageAppended') {
-      if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, next: event.revision };
+      if (messages.length > 0 && (messages.length === limit || bytes > PAGE_BYTES)) return { messages, attachments, next: event.revision };
       const content = await openContent(ctx, session_id, event.data.message_id, event.data.sealed_content);
       bytes += Buffer.byteLength(content ?? '') + MESSAGE_OVERHEAD_BYTES;
       messages.push(messageView(session_id, state.last_message!, content));
     }
+    if (event.type === 'SessionAttachmentAdded') attachments.push(attachmentView(ctx, state.last_attachment!));
     if (event.type === 'UsageRecorded' && messages.length > 0)
       messages.push(messageView(session_id, state.last_message!, messages.pop()!.content));
   }
-  return { messages, next: null };
+  return { messages, attachments, next: null };
 };
 
 /**
@@ -57,7 +60,7 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
 export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
   const loaded: Loaded<Session.Session> = await loadSession(ctx, session_id);
   const { prompt_tokens, completion_tokens, cost_micros } = loaded.state;
-  const [view, texts, { messages, next }] = await Promise.all([
+  const [view, texts, { messages, attachments, next }] = await Promise.all([
     sessionView(ctx, loaded),
     nullIfErased(openEndTexts(ctx, loaded.state)),
     readMessages(ctx, session_id, loaded.revision, window),
@@ -66,6 +69,7 @@ export const readTranscript = async (ctx: Ctx, session_id: string, window: Trans
   const state = {
     session: { ...view.state, summary: texts?.summary ?? null, error: texts?.error ?? null },
     messages,
+    attachments,
     total_tokens: prompt_tokens + completion_tokens,
     prompt_tokens,
     completion_tokens,

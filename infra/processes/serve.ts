@@ -8,6 +8,8 @@ import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
+import { mountSessionAttachments } from '../../api/sessions/session-attachment.ts';
+import { mountFiles } from '../../api/sessions/session-file.ts';
 import { mountSkillImport } from '../../api/skills/skill-import.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
@@ -17,6 +19,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
+import { detectContentType } from '../blobs/detect-content-type.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
@@ -195,7 +198,10 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountInboundWebhook(app, { ports, address, publicUrl });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
-    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot: createUploadSlots() });
+    const withSlot = createUploadSlots();
+    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot });
+    mountSessionAttachments(app, runtime, { detectContentType, withSlot });
+    mountFiles(app, runtime);
     mountSystemRoutes(app, {
       readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
       metrics: metrics.text,

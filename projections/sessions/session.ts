@@ -102,12 +102,36 @@ export const TaskMessageRead = z
   })
   .meta({ id: 'TaskMessageRead' });
 
+export const AttachmentRead = z
+  .object({
+    id: idOf('attachment'),
+    filename: z.string().meta({ description: 'The name of the file, without folders', examples: ['report.pdf'] }),
+    content_type: z.string().meta({
+      description: 'The type, found by the content of the file; `text/plain` for every text',
+      examples: ['application/pdf'],
+    }),
+    size_bytes: z.int().meta({ description: 'The size in bytes', examples: [20480] }),
+    sha256: z.string().meta({
+      description: 'The SHA-256 of the content in hex',
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    }),
+    url: z.string().meta({
+      description: 'Where to download the file, for callers who may read the session',
+      examples: [
+        'https://annals.example.com/tenant/cujzde8gxd6ncf10epf91dhod/files/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      ],
+    }),
+    created_at: Timestamp,
+  })
+  .meta({ id: 'AttachmentRead' });
+
 const Total = z.int();
 
 export const AuditSessionDetailResponse = z
   .object({
     session: TaskSessionRead.meta({ description: 'The session' }),
     messages: z.array(TaskMessageRead).meta({ description: 'The messages, the oldest first' }),
+    attachments: z.array(AttachmentRead).meta({ description: 'The files that were added between these messages' }),
     total_tokens: Total.meta({ description: 'The tokens of all messages of the session', examples: [1540] }),
     completion_tokens: Total.meta({ description: 'The tokens that models returned', examples: [340] }),
     prompt_tokens: Total.meta({ description: 'The tokens that were sent to models', examples: [1200] }),
@@ -146,6 +170,16 @@ export const table = {
     { columns: ['tenant_id', 'delivery_id'], withoutNull: 'delivery_id' },
     { columns: ['until', 'id'], withoutNull: 'until' },
   ],
+} as const satisfies Table;
+
+/** The files of sessions. The same content can be attached several times. */
+export const attachmentTable = {
+  name: 'attachments',
+  key: ['tenant_id', 'id'],
+  appendOnly: true,
+  columns: { tenant_id: 'text', id: 'text', sha256: 'text', agent_id: 'text' },
+  docs: { doc: z.object({ filename: z.string(), content_type: z.string() }) },
+  indexes: [{ columns: ['tenant_id', 'sha256', 'agent_id'] }],
 } as const satisfies Table;
 
 /** The use of language models by agent, model and day (UTC). The model is empty if the event names none. */
@@ -195,9 +229,9 @@ const ended =
 /** Sessions without their messages, which only the log contains, and the use of language models by day. */
 export const sessions = {
   name: 'sessions',
-  version: 1,
+  version: 2,
   categories: [Session.category],
-  tables: [table, usageTable, sessionCounter.table],
+  tables: [table, attachmentTable, usageTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
     MessageAppended: ({ tenant, id, data }) => [
@@ -205,7 +239,8 @@ export const sessions = {
       patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(data.kind) }),
     ],
     UsageRecorded: usageOf,
-    SessionAttachmentAdded: 'ignore',
+    SessionAttachmentAdded: ({ tenant, data: { attachment_id, sha256, agent_id, filename, content_type } }) =>
+      insert('attachments', { tenant_id: tenant, id: attachment_id, sha256, agent_id, filename, content_type }),
     SessionCompleted: ended('completed'),
     SessionFailed: ended('failed'),
     SessionCancelled: ended('cancelled'),

@@ -44,6 +44,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   previewCronJob: 'the future',
   getAgentRuntime: 'what the runner needs now',
   getDeliveryBody: 'bytes that never change',
+  getFile: 'bytes that never change',
 };
 
 const dataset = await createDataset();

@@ -86,7 +86,17 @@ test('every field of every request body accepts exactly the values that its sche
 });
 
 /** Operations after which the resources of the other requests would be gone or out of reach. */
-const FINAL_OPERATIONS = ['closeTenant', 'suspendTenant', 'updateUser', 'transferAgentOwnership', 'changeMemberRole', 'deleteAgent'];
+const FINAL_OPERATIONS = [
+  'completeSession',
+  'failSession',
+  'cancelSession',
+  'closeTenant',
+  'suspendTenant',
+  'updateUser',
+  'transferAgentOwnership',
+  'changeMemberRole',
+  'deleteAgent',
+];
 
 /** A text of the smallest or the largest length that a field without a pattern allows; undefined for other fields. */
 const extremeText = (unresolved: Schema, extreme: 'min' | 'max', unit: string): string | undefined => {

@@ -10,7 +10,7 @@ const OVERHEAD = 16_384;
 
 type Sent = { readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>; readonly length?: number };
 
-const read = ({ chunks, length }: Sent): Promise<Uint8Array | Refusal> => {
+const read = async ({ chunks, length }: Sent): Promise<Uint8Array | Refusal> => {
   const headers = { 'content-type': FORM_TYPE, ...(length === undefined ? {} : { 'content-length': String(length) }) };
   const request = new Request('http://annals.test/', {
     method: 'POST',
@@ -18,10 +18,12 @@ const read = ({ chunks, length }: Sent): Promise<Uint8Array | Refusal> => {
     body: ReadableStream.from(chunks) as never,
     duplex: 'half',
   });
-  return readUpload(request, 'upload', MAX_BYTES).catch((error: unknown) => {
+  try {
+    return (await readUpload(request, 'upload', MAX_BYTES)).bytes;
+  } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
-  });
+  }
 };
 const codeOf = (result: Uint8Array | Refusal): string | null => (result instanceof Refusal ? result.code : null);
 const form = (content: string | Uint8Array): Buffer => formBody({ name: 'upload', filename: 'a', content });

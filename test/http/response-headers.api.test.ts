@@ -134,6 +134,8 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
   'post /tenant/{tenant_id}/skills/import': [401, 'application/problem+json', 'no-store'],
+  'post /tenant/{tenant_id}/sessions/{session_id}/attachments': [401, 'application/problem+json', 'no-store'],
+  'get /tenant/{tenant_id}/files/{digest}': [401, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/audit-logs/export': [401, 'application/problem+json', 'no-store'],
   'get /auth/login': [409, 'application/problem+json', 'no-store'],
   'get /auth/callback': [401, 'application/problem+json', 'no-store'],

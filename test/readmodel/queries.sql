@@ -5181,6 +5181,20 @@ where
 group by
   "session"."status";
 
+-- filesWithDigest: call
+select distinct
+  on ("attachment"."agent_id") "attachment"."agent_id",
+  "attachment"."doc"
+from
+  "sessions"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."sha256" = $2
+order by
+  "attachment"."agent_id"
+limit
+  200;
+
 -- sessionsDueAt: call
 select
   "session"."tenant_id",

@@ -120,6 +120,8 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:as
 GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read
 GET    /tenant/{tenant_id}/sessions/{session_id}                        agent:chat:read on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/messages               agent:assign + runner on session of starter
+POST   /tenant/{tenant_id}/sessions/{session_id}/attachments            agent:assign + runner on session of starter
+GET    /tenant/{tenant_id}/files/{digest}                               agent:chat:read on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session

@@ -59,6 +59,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   new_owner_id: 'heir',
   delivery_id: 'delivery',
   session_id: 'session',
+  digest: 'file',
   integration_id: 'integration',
   key_id: 'api key',
   model_id: 'model',

@@ -63,7 +63,7 @@ const MISSING_ID = 'cmissing00000000000000000';
 const FREE_NAMES: readonly ResourceType[] = ['connector'];
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
-const NAMED_TYPES: readonly ResourceType[] = ['projection', 'rebuild', 'parked event'];
+const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event'];
 
 const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
 

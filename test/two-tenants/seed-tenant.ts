@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -25,6 +26,7 @@ export type ResourceType =
   | 'integration'
   | 'delivery'
   | 'session'
+  | 'file'
   | 'runner credential'
   | 'skill'
   | 'cron job'
@@ -74,6 +76,13 @@ const sendDelivery = async (p: Platform, { url, secret }: Created): Promise<stri
   const answer = await p.send('POST', new URL(url).pathname, { key: '', raw, headers });
   if (answer.status !== 202) throw new Error(`the delivery of the dataset was refused: ${answer.text}`);
   return (answer.body as Created).id;
+};
+
+const uploadFile = async (p: Platform, path: string, key: string, content: string): Promise<string> => {
+  const raw = formBody({ name: 'upload', filename: 'a.txt', content });
+  const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
+  if (answer.status !== 201) throw new Error(`the file of the dataset was refused: ${answer.text}`);
+  return (answer.body as { sha256: string }).sha256;
 };
 
 const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
@@ -132,6 +141,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
   const otherJob = await post(`/agents/${second}/cron-jobs`, { ...jobFields, target: second });
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
+  const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
   const resources: Resources = {
     tenant: id,
     agent,
@@ -147,6 +157,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     integration: integration.id,
     delivery: await sendDelivery(p, integration),
     session,
+    file,
     'runner credential': (await issueCredential(p, id, agent)).id,
     skill,
     'cron job': cronJob.id,

@@ -1,0 +1,90 @@
+import type { Context, Hono } from 'hono';
+import { addAttachment, assertAcceptsFiles, type DetectContentType, MAX_ATTACHMENT_BYTES } from '../../commands/sessions/add-attachment.ts';
+import { requireWriter } from '../../commands/sessions/session-access.ts';
+import { AttachmentRead } from '../../projections/sessions/session.ts';
+import { authorizeRequest } from '../http/authorize-request.ts';
+import { jsonContentOf } from '../http/example.ts';
+import { assertNoQuery, runOnce } from '../http/mount.ts';
+import { readUpload } from '../http/multipart-body.ts';
+import { operation } from '../http/operation.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
+
+const FIELD = 'upload';
+
+/** What the routes of files need from infra/. `withSlot` limits how many uploads are in memory at the same time. */
+export type AttachmentDeps = {
+  readonly detectContentType: DetectContentType;
+  readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T>;
+};
+type Deps = AttachmentDeps & { readonly runtime: Runtime };
+
+/** How to authorize and run an upload, and to create its response. The route is not in a table: its body is no JSON. */
+const UPLOAD = operation({
+  method: 'post',
+  path: '/tenant/:tenant_id/sessions/:session_id/attachments',
+  summary: 'Add a file to a session',
+  permit: 'any',
+  reply: AttachmentRead,
+  status: 201,
+  location: '/tenant/:tenant_id/files/:digest',
+  run: () => null,
+});
+
+const uploadRoute = ({ runtime, withSlot, detectContentType }: Deps) => {
+  const authorize = authorizeRequest(UPLOAD, runtime);
+  return async (c: Context): Promise<Response> => {
+    const request = await authorize(c);
+    const session_id = request.params.session_id!;
+    const ctx = runtime.context(request.info);
+    await requireWriter(ctx, session_id, 'starter');
+    assertNoQuery(c);
+    // A repeat with an Idempotency-Key is answered even after the session has ended.
+    if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
+    return withSlot(request.info.tenant, async () => {
+      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each time.
+      const file = await readUpload(c.req.raw, FIELD, MAX_ATTACHMENT_BYTES);
+      const run = (of: typeof ctx) => addAttachment(of, session_id, file, detectContentType);
+      return runOnce(UPLOAD, runtime, request, { bytes: file.bytes, run });
+    });
+  };
+};
+
+const routes = [
+  plainRoute({
+    method: 'post',
+    path: UPLOAD.path,
+    operationId: 'addSessionAttachment',
+    summary: UPLOAD.summary,
+    description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
+    tag: 'Sessions',
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    requestBody: {
+      required: true,
+      content: {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            required: [FIELD],
+            properties: { [FIELD]: { type: 'string', format: 'binary', description: 'The file' } },
+            additionalProperties: false,
+          },
+          example: { [FIELD]: 'the bytes of the file' },
+        },
+      },
+    },
+    responses: {
+      201: {
+        description: 'The new attachment',
+        headers: { Location: { schema: { type: 'string' } }, ETag: { schema: { type: 'string' } } },
+        content: jsonContentOf(AttachmentRead, 'output', {}),
+      },
+    },
+    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
+    handler: uploadRoute,
+  }),
+];
+
+export const mountSessionAttachments = (app: Hono, runtime: Runtime, deps: AttachmentDeps): void =>
+  mountPlainRoutes(app, routes, { ...deps, runtime });
+export const sessionAttachmentPaths = documentPlainRoutes(routes);

@@ -1,0 +1,88 @@
+import type { Context, Hono } from 'hono';
+import { notFound } from '../../domain/refusal.ts';
+import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
+import { sessions } from '../../projections/sessions/session.ts';
+import { authorizeRequest } from '../http/authorize-request.ts';
+import { matchesIfNoneMatch } from '../http/etag.ts';
+import { assertNoQuery } from '../http/mount.ts';
+import type { Ctx } from '../http/operation.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
+import { abortOnError } from '../http/stream-response.ts';
+
+const PATH = '/tenant/:tenant_id/files/:digest';
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/**
+ * Finds a file that the caller may read, because they may read the sessions of an agent that has it.
+ * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
+ */
+const findReadable = async (ctx: Ctx, digest: string): Promise<AgentFile> => {
+  const files = DIGEST.test(digest) ? await filesWithDigest(ctx.reads, ctx.tenant, digest) : [];
+  let refusal: unknown = notFound();
+  for (const file of files) {
+    if (await ctx.may('agent:chat:read', file.agent_id)) return file;
+    if (await ctx.may('agent:read', file.agent_id))
+      refusal = await ctx.require('agent:chat:read', file.agent_id).catch((error: unknown) => error);
+  }
+  throw refusal;
+};
+
+/** The value of Content-Disposition: the file is saved and not displayed. Its name is in UTF-8 (RFC 6266, RFC 8187). */
+const dispositionOf = (filename: string): string => {
+  const encoded = encodeURIComponent(filename).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${filename.replace(/[^\w. -]/g, '_')}"; filename*=UTF-8''${encoded}`;
+};
+
+const getFile = (runtime: Runtime) => {
+  const authorize = authorizeRequest({ method: 'get', path: PATH, permit: 'tenant:read' }, runtime);
+  return async (c: Context): Promise<Response> => {
+    const { info, params } = await authorize(c);
+    assertNoQuery(c);
+    await runtime.readYourWrites.waitForOwnWrites(info.principal, [sessions.name], c.req.header('consistency-token'));
+    const ctx = runtime.context(info);
+    const digest = params.digest!;
+    const { filename, content_type } = await findReadable(ctx, digest);
+    const etag = `"${digest}"`;
+    if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return c.body(null, 304, { etag });
+    const blob = await ctx.blobs.get(digest);
+    if (!blob) throw notFound();
+    const headers = {
+      'content-type': content_type === 'text/plain' ? 'text/plain; charset=utf-8' : content_type,
+      'content-disposition': dispositionOf(filename),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'private, no-store',
+      'content-length': String(blob.size),
+      etag,
+    };
+    if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+    return c.body(ReadableStream.from(abortOnError(c, runtime, blob.content)) as never, 200, headers);
+  };
+};
+
+const routes = [
+  plainRoute({
+    method: 'get',
+    path: PATH,
+    operationId: 'getFile',
+    summary: 'Download a file',
+    description:
+      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete.\n\nRequires the permission `agent:chat:read` on an agent with a session that has the file.',
+    tag: 'Sessions',
+    responses: {
+      200: {
+        description: 'The bytes of the file',
+        headers: { ETag: { description: 'The SHA-256 of the file, for If-None-Match', schema: { type: 'string' } } },
+        content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+      },
+      304: { description: 'The file matches the ETag in If-None-Match' },
+    },
+    problems: [401, 403, 404, 409, 422, 429, 503],
+    handler: getFile,
+  }),
+];
+
+export const mountFiles = (app: Hono, runtime: Runtime): void => mountPlainRoutes(app, routes, runtime);
+export const filePaths = documentPlainRoutes(routes);

@@ -1,0 +1,47 @@
+import { cleanDisplayText } from '../../domain/fields.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { loadSession } from './session-access.ts';
+
+/**
+ * Finds the content type of a file by its bytes, never by its name. A text is `text/plain`, even if it is HTML or SVG;
+ * what is unknown is `application/octet-stream`.
+ */
+export type DetectContentType = (bytes: Uint8Array) => Promise<string>;
+
+export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
+const MAX_FILENAME_LENGTH = 255;
+
+/** Returns the name of a file without the folders before it, as it can be shown on one line. */
+const shownFilename = (filename: string): string => cleanDisplayText(filename.split(/[/\\]/).at(-1)!, MAX_FILENAME_LENGTH) ?? 'file';
+
+/** An attachment as AttachmentRead shows it. `digest` is its digest as paths name it. */
+export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({
+  ...attachment,
+  id: attachment.attachment_id,
+  digest: attachment.sha256,
+  url: `${publicUrl}/tenant/${tenant}/files/${attachment.sha256}`,
+});
+
+/** Checks that a session accepts files, before the file is read. @throws Refusal not_found, conflict if it has ended */
+export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
+  Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
+
+type NewFile = { readonly bytes: Uint8Array; readonly filename: string };
+
+/**
+ * Stores a file and adds it to a session that has not ended.
+ * @throws Refusal not_found, conflict if the session has ended, unavailable if the file cannot be stored
+ */
+export const addAttachment = async (
+  ctx: Ctx,
+  session_id: string,
+  { bytes, filename }: NewFile,
+  detect: DetectContentType,
+): Promise<Loaded<ReturnType<typeof attachmentView>>> => {
+  const stored = await ctx.sideEffect(async () => ({ ...(await ctx.blobs.put(bytes)), content_type: await detect(bytes) }));
+  const { sha256, size: size_bytes, content_type } = stored;
+  const attachment = { attachment_id: ctx.newId(), filename: shownFilename(filename), content_type, size_bytes, sha256 };
+  const loaded = await ctx.transact(Session, session_id, Session.addAttachment(attachment, ctx.at()));
+  return { ...loaded, state: attachmentView(ctx, loaded.state.last_attachment!) };
+};
