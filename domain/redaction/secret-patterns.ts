@@ -59,7 +59,6 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   define('pypi_token', 'pypi-AgE', /\bpypi-AgE[\w-]{50,500}/g),
   define('docker_token', 'dckr_', /\bdckr_(?:pat|oat)_[\w-]{27,64}/g),
   define('sendgrid_key', 'SG.', /\bSG\.[\w-]{16,32}\.[\w-]{16,64}/g),
-  define('twilio_key', 'SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb SKc SKd SKe SKf', /\bSK[0-9a-f]{32}\b/g),
   define('shopify_token', 'shpat_ shpss_ shpca_ shppa_', /\bshp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}\b/g),
   define('digitalocean_token', 'dop_v1_ doo_v1_ dor_v1_', /\bdo[opr]_v1_[a-f0-9]{64}\b/g),
   define('huggingface_token', 'hf_', /\bhf_[A-Za-z]{34}\b/g),

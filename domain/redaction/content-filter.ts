@@ -1,0 +1,80 @@
+import {
+  ESCAPE_STARTS,
+  hasCardLength,
+  hasFourEscapes,
+  hasTwoEntities,
+  hasUnusualText,
+  hasUserAfter,
+  hidesCharacter,
+  isImageWithQuery,
+} from './byte-checks.ts';
+import { type ByteSignal, createByteFilter } from './byte-filter.ts';
+import { SECRET_LITERALS, type SecretLiteral } from './find-secrets.ts';
+import { INJECTION_LITERALS } from './injection-literals.ts';
+
+/** What a body may contain: the bits of the result of `possibleContent`. */
+export const MAY_HAVE_SECRET = 1;
+export const MAY_HAVE_CARD = 2;
+export const MAY_HAVE_INJECTION = 4;
+const NOT_ASCII = 8;
+const ALL = MAY_HAVE_SECRET | MAY_HAVE_CARD | MAY_HAVE_INJECTION;
+
+const codes = (characters: string): number[] => [...characters].map((character) => character.charCodeAt(0));
+
+/** Digits and letters that often stand for another letter. */
+const LOOK_ALIKES: Readonly<Record<string, string>> = { a: '4@', e: '3', i: '1!', o: '0', s: '5$', t: '7' };
+/** The words that are looked for with such letters, too. */
+const OFTEN_DISGUISED = ['ignor', 'disregard', 'instruct', 'previous', 'prompt', 'override'];
+
+const exact = (flag: number, text: string): ByteSignal => ({ flag, sequence: [...Buffer.from(text)].map((byte) => [byte]) });
+const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
+  flag,
+  sequence: [...text].map((one) => codes(one.toLowerCase() + one.toUpperCase() + (alikes ? (LOOK_ALIKES[one] ?? '') : ''))),
+});
+
+const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
+
+/** A short start of a token is looked for with the character after it, so that fewer other texts have it. */
+const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
+  if (ignoresCase) return anyCase(MAY_HAVE_SECRET, text);
+  const { sequence } = exact(MAY_HAVE_SECRET, text);
+  return { flag: MAY_HAVE_SECRET, sequence: text.length === 4 ? [...sequence, TOKEN] : sequence };
+};
+
+/** The starts of words that are written with a character between any two letters. */
+const SPACED = ['igno', 'syst', 'prev', 'disr', 'forg', 'over', 'inst', 'reve'].flatMap((word) =>
+  [...' .-_*'].map((separator) => [...word].join(separator)),
+);
+
+const INJECTION_SIGNALS: readonly Omit<ByteSignal, 'flag'>[] = [
+  { sequence: [codes(' "\'([<>#*:;,.\n/=n'), codes('aA'), codes('iI'), codes(" s.,:;!'")] },
+  { sequence: [...codes('](htt').map((code) => [code])], confirm: isImageWithQuery },
+  { sequence: [codes('%'), codes('4567'), codes('0123456789abcdefABCDEF'), codes('%'), codes('234567')], confirm: hasFourEscapes },
+  { sequence: [codes('&6'), codes('#'), codes('19x'), codes('01234679'), codes('0123456789abcdefABCDEF;')], confirm: hasTwoEntities },
+];
+
+const signalsIn = createByteFilter(
+  [
+    ...SECRET_LITERALS.map(secretSignal),
+    { ...exact(MAY_HAVE_SECRET, '://'), confirm: hasUserAfter(3) },
+    { ...exact(MAY_HAVE_SECRET, ':\\/\\/'), confirm: hasUserAfter(5) },
+    ...INJECTION_LITERALS.words.map((text) => anyCase(MAY_HAVE_INJECTION, text)),
+    ...OFTEN_DISGUISED.map((text) => anyCase(MAY_HAVE_INJECTION, text, true)),
+    ...SPACED.map((text) => anyCase(MAY_HAVE_INJECTION, text)),
+    ...INJECTION_LITERALS.exact.map((text) => exact(MAY_HAVE_INJECTION, text)),
+    ...INJECTION_SIGNALS.map((signal) => ({ flag: MAY_HAVE_INJECTION, ...signal })),
+    ...ESCAPE_STARTS.map((digits) => ({ ...anyCase(ALL, `\\u${digits}`), confirm: hidesCharacter })),
+  ],
+  NOT_ASCII,
+);
+
+/**
+ * Returns which of secrets, cards and instructions to a language model a JSON text, or another text in UTF-8, may
+ * contain. Takes a few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
+ */
+export const possibleContent = (bytes: Uint8Array): number => {
+  const signals = signalsIn(bytes);
+  const card = hasCardLength(bytes) ? MAY_HAVE_CARD : 0;
+  const unusual = (signals & NOT_ASCII) !== 0 && (signals & MAY_HAVE_INJECTION) === 0 && hasUnusualText(bytes) ? MAY_HAVE_INJECTION : 0;
+  return (signals & ALL) | card | unusual;
+};
