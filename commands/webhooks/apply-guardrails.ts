@@ -4,7 +4,7 @@ import { isWorkingTime } from '../../domain/slack/working-hours.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
 import type { InspectedBody, Media } from '../../domain/webhooks/body-inspection.ts';
 import { CAUSE_NAME, type Cause, namedCauses } from '../../domain/webhooks/causation.ts';
-import { contentChecks } from '../../domain/webhooks/content-checks.ts';
+import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
 import { chunksOf } from '../../domain/webhooks/delivery-body.ts';
 import { type BlockReason, block, type GuardrailVerdict, pass } from '../../domain/webhooks/guardrail.ts';
 import { MAX_CAUSATION_DEPTH } from '../../domain/webhooks/guardrail-rule.ts';
@@ -58,15 +58,18 @@ const checkLoop = async (port: GuardrailPort, progress: Progress, { integration,
   if (isLoop) progress.reason = 'loop';
 };
 
-/** Adds the verdicts of the built-in checks of the content. Those of a large body are checked in another thread. */
-const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): void => {
+/** The checks of a larger body could block this thread for too long: at worst, they take a few milliseconds per KB. */
+const MAX_CHECKED_HERE = 16_384;
+
+/** Adds the verdicts of the built-in checks of the content. @returns whether they must be made in another thread */
+const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): boolean => {
   const { body } = request;
-  if (contentChecks.length === 0 || !(body instanceof Uint8Array)) return;
-  const content = bodyContent(body, media, json);
-  for (const check of contentChecks) {
-    const verdict = check(content);
-    if (verdict) verdicts.push(verdict);
-  }
+  if (!(body instanceof Uint8Array)) return true;
+  const signals = contentSignals({ bytes: body, media, json });
+  if (signals === 0) return false;
+  if (body.length > MAX_CHECKED_HERE) return true;
+  verdicts.push(...contentVerdicts(bodyContent(body, media, json), signals));
+  return false;
 };
 
 const NOT_EVALUATED = 'the rules could not be evaluated in time';
@@ -74,14 +77,16 @@ const NOT_EVALUATED = 'the rules could not be evaluated in time';
 /** Whether a rule must not be left out: a delivery that it could block or redact must then not reach the agent. */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
-const applyRules = async (port: GuardrailPort, progress: Progress, set: RuleSet, delivery: GuardedDelivery): Promise<void> => {
+type RulesToApply = { readonly set: RuleSet; readonly needsChecks: boolean };
+
+const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesToApply, delivery: GuardedDelivery): Promise<void> => {
+  const { set, needsChecks } = rules;
   const { integration, request, event, media, json } = delivery;
   const { body } = request;
-  const isLarge = !(body instanceof Uint8Array);
-  if (set.rules.length === 0 && set.redactions.length === 0 && !(isLarge && contentChecks.length > 0)) return;
+  if (set.rules.length === 0 && set.redactions.length === 0 && !needsChecks) return;
   const owner = { tenant: integration.tenant_id, integration: integration.id };
   const subject = { size: body.length, event, causationDepth: progress.cause?.depth ?? 0 };
-  const evaluating = port.evaluate(set, owner, subject, { body, media, json });
+  const evaluating = port.evaluate(set, owner, subject, { body, media, json, needsChecks });
   const result = evaluating instanceof Promise ? await evaluating : evaluating;
   if (!result) {
     progress.verdicts.push(isMandatory(set) ? block('rules', NOT_EVALUATED) : { rule: 'rules', verdict: 'label', note: NOT_EVALUATED });
@@ -159,10 +164,10 @@ export const applyGuardrails = async (port: GuardrailPort, delivery: GuardedDeli
   const progress: Progress = { reason: null, verdicts: [], bytes: null, redactions: [], cause: null };
   await checkLoop(port, progress, delivery);
   if (progress.reason) return progress;
-  checkContent(progress, delivery);
+  const needsChecks = checkContent(progress, delivery);
   const finding = port.ruleSet(delivery.integration);
   const set = finding instanceof Promise ? await finding : finding;
-  await applyRules(port, progress, set, delivery);
+  await applyRules(port, progress, { set, needsChecks }, delivery);
   if (!progress.reason && (set.rates.length > 0 || delivery.integration.provider === 'slack'))
     await applyRates(port, progress, set, delivery);
   return progress;

@@ -57,7 +57,7 @@ export type TrialRow = {
   readonly redactions: number;
 };
 
-const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json' };
+const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json', needsChecks: false };
 
 /** What one trial may still use. */
 type Budget = { bytes: number; readonly until: number };
@@ -77,7 +77,7 @@ const contentOf = async (stored: StoredDelivery, { readsBody }: RuleSet, budget:
   const body = await bodyOf(stored, budget);
   const media = mediaOf(stored.facts.content_type);
   const json = body && media && jsonOf({ media, forms: 'fields' }, body);
-  return json === 'json' || json === 'form' ? { body: body!, media: media!, json } : null;
+  return json === 'json' || json === 'form' ? { body: body!, media: media!, json, needsChecks: false } : null;
 };
 
 const NOTHING_FOUND: RulesResult = { verdicts: [], reason: null, bytes: null, redactions: [] };

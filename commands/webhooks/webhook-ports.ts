@@ -114,16 +114,16 @@ export type RecordingPort = {
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/** A body that rules check, as it was received. */
-export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody };
+/** A body that rules check, as it was received. `needsChecks`: the built-in checks of the content are still to be made. */
+export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody; readonly needsChecks: boolean };
 
 /** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
 export type GuardrailPort = {
   /** Returns the rules for the deliveries to an integration. @throws Refusal unavailable */
   readonly ruleSet: (integration: Integration) => RuleSet | Promise<RuleSet>;
   /**
-   * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks of a large body, run
-   * in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal unavailable
+   * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks that are still to
+   * be made, run in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal unavailable
    */
   readonly evaluate: (
     rules: RuleSet,

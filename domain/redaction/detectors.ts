@@ -1,7 +1,7 @@
 import { findSecrets } from './find-secrets.ts';
 import { findCards } from './payment-card.ts';
 import { findEmails, findPhones } from './personal-data.ts';
-import type { RedactionHit } from './redaction-patterns.ts';
+import { type RedactionHit, sumHits } from './redaction-patterns.ts';
 import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 
 /**
@@ -29,3 +29,7 @@ export const redactDetected = (text: string, detectors: readonly Detector[]): { 
   const spans = detect(text, detectors);
   return spans.length === 0 ? { text, hits: [] } : { text: replaceSpans(text, spans), hits: hitsOf(spans) };
 };
+
+/** What the detectors detect in texts, by tag. */
+export const detectIn = (texts: readonly string[], detectors: readonly Detector[]): RedactionHit[] =>
+  sumHits(texts.flatMap((text) => hitsOf(detect(text, detectors))));

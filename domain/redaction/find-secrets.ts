@@ -1,20 +1,29 @@
 import { SECRET_PATTERNS, type SecretPattern } from './secret-patterns.ts';
 import type { Span } from './span.ts';
 
-const TOKEN_BEFORE = /[\w-]+$/;
+const TOKEN_CHARACTER = /[\w-]/;
 const MAX_JWT_PART = 8_192;
 const JWT_PAYLOAD = '.eyJ';
+
+/** Where the characters of a token before the index `end` begin, not before `min`. */
+const tokenStart = (text: string, end: number, min: number): number => {
+  let start = end;
+  while (start > min && TOKEN_CHARACTER.test(text[start - 1]!)) start--;
+  return start;
+};
 
 /** Finds JSON Web Tokens. Starts from the second part: a pattern for all three could take quadratic time. */
 const findJwts = (text: string): Span[] => {
   const spans: Span[] = [];
   let end = 0;
   for (let at = text.indexOf(JWT_PAYLOAD); at >= 0; at = text.indexOf(JWT_PAYLOAD, at + 1)) {
-    const header = TOKEN_BEFORE.exec(text.slice(Math.max(end, at - MAX_JWT_PART), at))?.[0] ?? '';
+    const start = tokenStart(text, at, Math.max(end, at - MAX_JWT_PART));
+    const header = text.slice(start, at);
+    if (!header.startsWith('eyJ') || header.length < 10) continue;
     const rest = /^[\w-]{10,}\.[\w-]*/.exec(text.slice(at + 1, at + 1 + 4 * MAX_JWT_PART))?.[0];
-    if (!header.startsWith('eyJ') || header.length < 10 || !rest) continue;
+    if (!rest) continue;
     end = at + 1 + rest.length;
-    spans.push({ from: at - header.length, to: end, tag: 'jwt' });
+    spans.push({ from: start, to: end, tag: 'jwt' });
   }
   return spans;
 };
@@ -42,7 +51,7 @@ const findUrlPasswords = (text: string): Span[] => {
   const spans: Span[] = [];
   for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
     const found = URL_USER.exec(text.slice(at + 3, at + 520));
-    if (!found || /^[*x$<{]/i.test(found[1]!)) continue;
+    if (!found || /^(?:\*|x{3}|\$|<|\{)/i.test(found[1]!)) continue;
     const to = at + 3 + found[0].length - 1;
     spans.push({ from: to - found[1]!.length, to, tag: 'url_password' });
   }

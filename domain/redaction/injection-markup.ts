@@ -75,11 +75,21 @@ export const MARKUP_PATTERNS: readonly InjectionPattern[] = [
   {
     name: 'hidden_markup',
     pattern:
-      /<!--[\s\S]{0,400}?(?:\b(?:ai|llm|assistant|agent|model|chatgpt|claude|copilot|bot)s?\b[\s\S]{0,200}?\b(?:must|should|ignore|please|reply|respond|send|add|run|execute|approve|always|instead|do not)\b|\b(?:ignore|disregard)\b[\s\S]{0,80}?\b(?:instructions?|prompt|above|previous)\b)[\s\S]{0,400}?-->/i,
-  },
-  {
-    name: 'hidden_markup',
-    pattern:
       /(?:display\s{0,2}:\s{0,2}none|font-size\s{0,2}:\s{0,2}0|opacity\s{0,2}:\s{0,2}0(?![.\d])|color\s{0,2}:\s{0,2}(?:white|#fff(?:fff)?)\b|visibility\s{0,2}:\s{0,2}hidden)[^>]{0,200}>[^<]{0,600}\b(?:ignore|disregard|assistant|ai|llm|instructions?|prompt|system|you must|reply|respond)\b/i,
   },
 ];
+
+const COMMENT = /<!--([\s\S]{1,1000}?)-->/g;
+const READER = /\b(?:ai|llm|assistant|agent|model|chatgpt|claude|copilot|bot)s?\b/i;
+const DEMAND = /\b(?:must|should|ignore|please|reply|respond|send|add|run|execute|approve|always|instead|do not)\b/i;
+const OVERRIDE = /\b(?:ignore|disregard)\b/i;
+const OVERRIDDEN = /\b(?:instructions?|prompt|above|previous)\b/i;
+
+/** Whether a comment in HTML or Markdown tells its reader what to do. */
+export const hasInstructingComment = (text: string): boolean =>
+  [...text.matchAll(COMMENT)].some(([, comment]) =>
+    [
+      [READER, DEMAND],
+      [OVERRIDE, OVERRIDDEN],
+    ].some((parts) => parts.every((part) => part.test(comment!))),
+  );

@@ -81,7 +81,7 @@ const PHRASES: Readonly<Record<string, readonly string[]>> = {
     '\\S*(?:تجاهل|انس)\\S* ~4 \\S*(?:التعليمات|الاوامر|الأوامر)',
   ],
   new_persona: [
-    `you (?:are|re) (?:now|no longer|hereby) (?!(?:(?:a|an|the))${MEMBER})(?:a|an|the|in|called|named|acting|operating|going to|free|dan|my|under|unrestricted|bound|unfiltered|jailbroken|evil|root|connected to)>(?! (?:able|group|team|list|channel|queue))`,
+    `you (?:are|re) (?:now|no longer|hereby) (?!(?:a|an|the) ${MEMBER})(?:a|an|the|in|called|named|acting|operating|going to|free|dan|my|under|unrestricted|bound|unfiltered|jailbroken|evil|root|connected to)>(?! (?:able|group|team|list|channel|queue))`,
     'from (?:now on|this (?:point|moment|message) (?:on|forward|onward)(?:s)?|here on(?: out)?) ~3 (?:you|your|respond|answer|act|behave|reply|ignore|only|speak|always|obey|every response)>',
     '(?:pretend|imagine|act|behave|roleplay|role play|simulate|respond|answer|speak|operate|function|assume) ~3 (?:as|that you|you are|to be|you re|the role of|like you) ~3 (?:no (?:restrictions?|rules|limits|filters?|guidelines|ethic\\S*)|unrestricted|uncensored|evil|dan|jailbr\\S+|developer mode|admin(?:istrator)?|root|system|hacker|attacker|without (?:any )?(?:restrictions?|filters?|rules|limits|ethics)|ai|assistant|model|bot|agent|language model|terminal|shell|machine|not (?:bound|restricted|an ai))',
     '(?:do anything now|jailbreak(?:ed|ing)? (?:mode|prompt|yourself|the|this|enabled|activated)|(?:enter|enable|activate|switch to|entering|you are in|turn on) (?:\\S+ ){0,2}(?:developer|dev|debug|god|admin|maintenance|dan|jailbreak|unrestricted|root|sudo|test|unsafe|diagnostic) mode)',

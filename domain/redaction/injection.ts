@@ -1,7 +1,7 @@
 import { MAY_HAVE_INJECTION, possibleContent } from './content-filter.ts';
 import { decodedTexts } from './encoded-text.ts';
 import { hasHiddenText, textInTags } from './hidden-text.ts';
-import { MARKUP_PATTERNS } from './injection-markup.ts';
+import { hasInstructingComment, MARKUP_PATTERNS } from './injection-markup.ts';
 import { WORD_PATTERNS } from './injection-words.ts';
 import { INVISIBLE, normalTexts } from './normal-text.ts';
 
@@ -15,10 +15,11 @@ const encoder = new TextEncoder();
 const namesIn = (text: string): string[] => {
   const visible = text.replace(INVISIBLE, '');
   const readings = normalTexts(text);
-  return [
+  const matching = [
     ...WORD_PATTERNS.filter(({ pattern }) => readings.some((reading) => pattern.test(reading))),
     ...MARKUP_PATTERNS.filter(({ pattern }) => pattern.test(visible)),
   ].map(({ name }) => name);
+  return hasInstructingComment(visible) ? [...matching, 'hidden_markup'] : matching;
 };
 
 const namesInPart = (text: string): string[] => {

@@ -32,23 +32,23 @@ const isCardNumber = (digits: string): boolean =>
   SCHEMES.some(([prefix, lengths]) => lengths.includes(digits.length) && prefix.test(digits)) &&
   hasLuhnDigit(digits);
 
-/** Digits, in groups of at least two that a space, a no-break space or a hyphen separates. */
-const DIGIT_GROUPS = /\d+(?:[ \u00a0-]\d{2,})*/g;
-const CARD_GROUPS = /^(?:\d{14,19}|\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ \u00a0-])\d{6}\2\d{4,5})$/;
-const WORD_BEFORE = /[\p{L}\p{N}_.]$/u;
+/** Digits that may be a card number: without separators, or grouped as on a card. */
+const CANDIDATE = /(?<!\d)(?:\d{4}([ \u00a0-])\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \u00a0-])\d{6}\2\d{4,5}|\d{14,19})(?!\d)/g;
+const WORD_BEFORE = /[\p{L}\p{N}_]$|\d\.$/u;
 const WORD_AFTER = /^(?:[\p{L}\p{N}_]|\.\d)/u;
 
-/**
- * Finds the numbers of payment cards: with the prefix, the length and the check digit of a card scheme, and grouped as
- * on a card if they are grouped.
- */
+const isSeparate = (text: string, from: number, to: number): boolean =>
+  !WORD_BEFORE.test(text.slice(Math.max(0, from - 2), from)) && !WORD_AFTER.test(text.slice(to, to + 2));
+
+/** Finds the numbers of payment cards: with the prefix, the length and the check digit of a card scheme. */
 export const findCards = (text: string): Span[] => {
   const spans: Span[] = [];
-  for (const { 0: group, index } of text.matchAll(DIGIT_GROUPS)) {
-    if (group.length < MIN_CARD_DIGITS || !CARD_GROUPS.test(group)) continue;
-    const end = index + group.length;
-    if (WORD_BEFORE.test(text.slice(Math.max(0, index - 2), index)) || WORD_AFTER.test(text.slice(end, end + 2))) continue;
-    if (isCardNumber(group.replace(/\D/g, ''))) spans.push({ from: index, to: end, tag: 'card' });
+  CANDIDATE.lastIndex = 0;
+  for (let found = CANDIDATE.exec(text); found; found = CANDIDATE.exec(text)) {
+    const from = found.index;
+    const to = CANDIDATE.lastIndex;
+    if (isSeparate(text, from, to) && isCardNumber(found[0].replace(/\D/g, ''))) spans.push({ from, to, tag: 'card' });
+    else CANDIDATE.lastIndex = from + 1;
   }
   return spans;
 };

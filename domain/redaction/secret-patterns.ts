@@ -80,9 +80,11 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   define('basic_auth', 'asic', /(?:^|authorization["':\s]{1,6})basic\s{1,4}([A-Za-z0-9+/]{6,4096}={0,2})/gi, isBasicAuth),
   {
     tag: 'credential',
-    literals: ['key', 'secret', 'token', 'password', 'passwd', 'pwd'].flatMap((name) => [':', '=', ' =', '"'].map((end) => name + end)),
+    literals: ['key', 'secret', 'token', 'password', 'passwd', 'pwd'].flatMap((name) =>
+      [':', '=', ' =', '"', '\\'].map((end) => name + end),
+    ),
     pattern:
-      /\b\w{0,64}(?:api[_-]?key|access[_-]?key|secret[_-]?key|secret|token|passw(?:or)?d|pwd)["']?\s?[:=]\s{0,4}["']?([^\s"',;&]{8,512})/gi,
+      /\b\w{0,64}(?:api[_-]?key|access[_-]?key|secret[_-]?key|secret|token|passw(?:or)?d|pwd)\\{0,3}["']?\s?[:=]\s{0,4}\\{0,3}["']?([^\s"',;&\\]{8,512})/gi,
     isSecret: isAssignedSecret,
   },
 ];

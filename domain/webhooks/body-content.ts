@@ -65,6 +65,16 @@ const replaceFields = (form: string, paths: readonly ValuePath[], text: string):
   return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
 };
 
+/**
+ * Returns the JSON of the body, or of the field `payload` of a form. Of another form, returns its names and values in
+ * UTF-8, each between spaces.
+ */
+export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
+  if (media === 'json') return bytes;
+  if (json === 'json') return payloadOf(bytes)!;
+  return encoder.encode(` ${formFields(decoder.decode(bytes)).flat().join('  ')}  `);
+};
+
 /** How to read and change the text that a body contains: the JSON, or the form. */
 type Format = {
   readonly texts: (text: string) => string[];

@@ -1,11 +1,39 @@
-import type { BodyContent } from './body-content.ts';
+import { MAY_HAVE_CARD, MAY_HAVE_INJECTION, MAY_HAVE_SECRET, possibleContent } from '../redaction/content-filter.ts';
+import { type Detector, detectIn } from '../redaction/detectors.ts';
+import { findInjection } from '../redaction/injection.ts';
+import { type BodyContent, plainBytes } from './body-content.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
+import type { CheckedBody } from './guardrail-evaluation.ts';
+
+/** How many names or tags a verdict lists at most. */
+const MAX_NOTED = 20;
 
 /**
- * A built-in check of the content of every delivery. It never blocks.
- * @returns the verdict; null if the check finds nothing
+ * Returns what the body may contain, as a number for `contentVerdicts`. 0: the body has nothing to label. One pass over
+ * the bytes, in a few microseconds for 2 KB.
  */
-export type ContentCheck = (content: BodyContent) => GuardrailVerdict | null;
+export const contentSignals = ({ bytes, media, json }: CheckedBody): number => possibleContent(plainBytes(bytes, media, json));
 
-/** The built-in checks of the content, in the order in which their verdicts are recorded. */
-export const contentChecks: readonly ContentCheck[] = [];
+const redactionVerdict = (content: BodyContent, signals: number): GuardrailVerdict[] => {
+  const detectors: Detector[] = [];
+  if (signals & MAY_HAVE_SECRET) detectors.push('secrets');
+  if (signals & MAY_HAVE_CARD) detectors.push('cards');
+  const hits = detectors.length === 0 ? [] : detectIn(content.texts(), detectors);
+  const note = hits.slice(0, MAX_NOTED).map(({ tag, count }) => `${tag}: ${count}`);
+  return hits.length === 0 ? [] : [{ rule: 'redaction', verdict: 'label', note: note.join(', ') }];
+};
+
+const injectionVerdict = (content: BodyContent, signals: number): GuardrailVerdict[] => {
+  if ((signals & MAY_HAVE_INJECTION) === 0) return [];
+  const names = new Set(content.texts().flatMap(findInjection));
+  return names.size === 0 ? [] : [{ rule: 'injection', verdict: 'label', note: [...names].join(', ') }];
+};
+
+/**
+ * The built-in checks of the content of every delivery. They label a body with secrets or card numbers, and one that
+ * seems to instruct a language model. `signals`: what `contentSignals` has returned for the body.
+ */
+export const contentVerdicts = (content: BodyContent, signals: number): readonly GuardrailVerdict[] => [
+  ...redactionVerdict(content, signals),
+  ...injectionVerdict(content, signals),
+];

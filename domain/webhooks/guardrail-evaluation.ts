@@ -1,4 +1,4 @@
-import { type Detector, redactDetected } from '../redaction/detectors.ts';
+import { type Detector, detectIn, redactDetected } from '../redaction/detectors.ts';
 import { type RedactionHit, type RedactionPattern, replacementOf, sumHits } from '../redaction/redaction-patterns.ts';
 import { type BodyContent, bodyContent } from './body-content.ts';
 import type { BodyVerdict, Media } from './body-inspection.ts';
@@ -85,7 +85,7 @@ const patternFind =
 const detectorFind =
   (detectors: readonly Detector[]): Find =>
   (_, content) => {
-    const hits = sumHits(content.texts().flatMap((text) => redactDetected(text, detectors).hits));
+    const hits = detectIn(content.texts(), detectors);
     if (hits.length === 0) return null;
     return { note: noteOf(hits), redact: () => redactTexts(content, (text) => redactDetected(text, detectors)) };
   };

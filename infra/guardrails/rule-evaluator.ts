@@ -8,7 +8,7 @@ const NO_BYTES = new Uint8Array(0);
 
 /**
  * Creates the function that evaluates rules. Those that do not read the body are evaluated at once in this thread, and
- * compiled once for each rule set. The others, and the built-in checks of a large body, run in a thread of their own.
+ * compiled once for each rule set. The others, and the built-in checks that are still to be made, run in a thread of their own.
  */
 export const createRuleEvaluator = (options: RulesClientOptions) => {
   const client = createRulesClient(options);
@@ -31,7 +31,7 @@ export const createRuleEvaluator = (options: RulesClientOptions) => {
       subject: RulesTask['subject'],
       content: RulesTask['content'],
     ): RulesResult | null | Promise<RulesResult | null> =>
-      set.readsBody || !(content.body instanceof Uint8Array)
+      set.readsBody || content.needsChecks || !(content.body instanceof Uint8Array)
         ? client.evaluate(tenant, set, subject, content)
         : compiledRules(set)(subject, { ...content, bytes: NO_BYTES }),
     close: client.close,

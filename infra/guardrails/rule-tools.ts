@@ -1,6 +1,7 @@
+import { findInjection } from '../../domain/redaction/injection.ts';
 import type { RuleTools } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { compileJsonQuery } from './json-query.ts';
 import { textPattern } from './pattern-compiler.ts';
 
 /** What compiles the patterns and the queries of rules. */
-export const ruleTools: RuleTools = { compilePattern: textPattern, compileQuery: compileJsonQuery, findInjection: () => [] };
+export const ruleTools: RuleTools = { compilePattern: textPattern, compileQuery: compileJsonQuery, findInjection };

@@ -1,14 +1,9 @@
 import { parentPort } from 'node:worker_threads';
+import type { ReceivedContent } from '../../commands/webhooks/webhook-ports.ts';
 import { bodyContent } from '../../domain/webhooks/body-content.ts';
-import { contentChecks } from '../../domain/webhooks/content-checks.ts';
+import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-checks.ts';
 import { chunksOf, type ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
-import {
-  type CheckedBody,
-  compileRules,
-  type EvaluateRules,
-  type RuleSubject,
-  type RulesResult,
-} from '../../domain/webhooks/guardrail-evaluation.ts';
+import { compileRules, type EvaluateRules, type RuleSubject, type RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createLruMap } from '../lru-map.ts';
 import { ruleTools } from './rule-tools.ts';
@@ -19,7 +14,7 @@ export type RulesTask = {
   readonly set: number;
   readonly rules?: RuleSet;
   readonly subject: RuleSubject;
-  readonly content: Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody };
+  readonly content: ReceivedContent;
 };
 
 /** `unknown`: this thread does not know the rule set (any more). `failed`: the evaluation threw this error. */
@@ -50,11 +45,9 @@ const findOrCompile = ({ set, rules }: RulesTask): EvaluateRules | undefined => 
   return known;
 };
 
-/** The built-in checks of a large body. Those of other bodies run in the main thread. */
-const checkLarge = ({ body, media, json }: RulesTask['content'], bytes: Uint8Array): RulesResult['verdicts'] => {
-  if (body instanceof Uint8Array) return [];
-  const content = bodyContent(bytes, media, json);
-  return contentChecks.map((check) => check(content)).filter((verdict) => verdict !== null);
+const checkContent = ({ needsChecks, media, json }: RulesTask['content'], bytes: Uint8Array): RulesResult['verdicts'] => {
+  if (!needsChecks) return [];
+  return contentVerdicts(bodyContent(bytes, media, json), contentSignals({ bytes, media, json }));
 };
 
 const run = (task: RulesTask): RulesReply => {
@@ -64,7 +57,7 @@ const run = (task: RulesTask): RulesReply => {
     if (!evaluate) return { id, unknown: true };
     const bytes = joined(content.body);
     const result = evaluate(subject, { bytes, media: content.media, json: content.json });
-    return { id, result: { ...result, verdicts: [...checkLarge(content, bytes), ...result.verdicts] } };
+    return { id, result: { ...result, verdicts: [...checkContent(content, bytes), ...result.verdicts] } };
   } catch (error) {
     return { id, failed: (error as Error).message };
   }
