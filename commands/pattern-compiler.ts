@@ -10,6 +10,8 @@ export type PatternCompiler = {
   readonly faultOf: (pattern: string) => string | null;
   /** Returns why a JSONPath query (RFC 9535) is not usable; null if it is. Its patterns have the syntax of RE2, too. */
   readonly faultOfQuery: (path: string) => string | null;
+  /** Returns the work that a usable pattern takes for each character of a text, in steps of about 13 ns at worst. */
+  readonly sizeOf: (pattern: string) => number;
   /**
    * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced something.
    * The patterns must be usable.

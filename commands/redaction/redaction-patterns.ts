@@ -33,12 +33,28 @@ export const RedactionTest = z
   })
   .meta({ id: 'RedactionTest' });
 
-const assertUsable = (ctx: Ctx, pointer: string, patterns: readonly RedactionPatterns.RedactionPattern[]): void => {
+/** The most work that all patterns of a tenant together may take for each character, in steps. */
+const MAX_SIZE = 4_000;
+/** The most work of one test, in steps. At worst, it takes about a tenth of a second. */
+const MAX_STEPS = 8_000_000;
+
+type Patterns = readonly RedactionPatterns.RedactionPattern[];
+
+const sizeOf = ({ patterns: compiler }: Ctx, patterns: Patterns): number =>
+  patterns.reduce((sum, { pattern }) => sum + compiler.sizeOf(pattern), 0);
+
+const assertUsable = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   for (const [index, { pattern, tag }] of patterns.entries()) {
     assertPattern(ctx, `${pointer}/${index}/pattern`, pattern);
     if (patterns.findIndex((other) => other.pattern === pattern && other.tag === tag) < index)
       throw invalid(`${pointer}/${index}`, 'is in the list twice', 'duplicate');
   }
+  if (sizeOf(ctx, patterns) > MAX_SIZE) throw invalid(pointer, 'the patterns together take too long: repeat less', 'too_complex');
+};
+
+const assertQuick = (ctx: Ctx, text: string, patterns: Patterns): void => {
+  if (sizeOf(ctx, patterns) * text.length > MAX_STEPS)
+    throw invalid('/text', 'takes too long with these patterns: shorten it, or test fewer patterns', 'too_complex');
 };
 
 /** Replaces the redaction patterns of the tenant. @throws Refusal invalid */
@@ -54,6 +70,8 @@ export const replaceRedactionPatterns = (
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
   if (patterns) assertUsable(ctx, '/patterns', patterns);
-  const redacted = ctx.patterns.redact(original, patterns ?? loaded.state.patterns);
+  const tested = patterns ?? loaded.state.patterns;
+  assertQuick(ctx, original, tested);
+  const redacted = ctx.patterns.redact(original, tested);
   return { ...loaded, state: { text: redacted.text, hits: RedactionPatterns.sumHits(redacted.hits) } };
 };

@@ -15,6 +15,8 @@ export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; r
 
 /** A compiled pattern. */
 export type TextPattern = {
+  /** The number of instructions: the time per character is at most proportional to it. */
+  readonly size: number;
   readonly test: (text: string) => boolean;
   /** Replaces every match, and counts them. */
   readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };

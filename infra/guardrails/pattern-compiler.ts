@@ -28,6 +28,7 @@ const messageOf = (compile: () => unknown): string | null => {
 export const patternCompiler: PatternCompiler = {
   faultOf: (pattern) => messageOf(() => textPattern(pattern)),
   faultOfQuery: (path) => messageOf(() => compileJsonQuery(path)),
+  sizeOf: (pattern) => textPattern(pattern).size,
   redact: (text, patterns) => {
     let redacted = text;
     const hits = patterns.flatMap(({ pattern, tag }) => {

@@ -42,5 +42,9 @@ export const parsePattern = (pattern: string): RE2JS => {
 export const compileTextPattern = (pattern: string): TextPattern => {
   const compiled = parsePattern(pattern);
   if (compiled.test('')) throw new Error('must not match the empty text');
-  return { test: (text) => compiled.test(text), replace: (text, replacement) => replaceAll(compiled, text, replacement) };
+  return {
+    size: compiled.programSize(),
+    test: (text) => compiled.test(text),
+    replace: (text, replacement) => replaceAll(compiled, text, replacement),
+  };
 };

@@ -96,4 +96,43 @@ test('a test of a text with 8193 characters is refused with 422', async () => {
   assert.is((await tryOut({ text: 'a'.repeat(8_193) })).status, 422);
 });
 
+/** Patterns that take a backtracking matcher seconds or more, or that a matcher without limits would write out hugely. */
+const EVIL: readonly string[] = [
+  ...[
+    '(a+)+$',
+    '(a|a)*b',
+    '(a|aa)+$',
+    '([a-z]+)*\\d',
+    '(.*)(.*)(.*)(.*)x',
+    '(x+x+)+y',
+    '(a?){50}a{50}',
+    '(?:a*){30}b',
+    '((a*)*)*!',
+    '(\\w+\\s?)*$',
+  ],
+  ...['a', '[a-z]', '\\w', '.', '(?:a|b)', '(?i:a)', '[^b]', '\\S', '(?:aa?)'].flatMap((part) => [
+    ...['+', '*', '{1,30}', '{2,}', '+?'].map((repeat) => `(?:${part}${repeat})+$`),
+    ...['{1,500}\\d', '{900}x', '{1,900}z', '{3,}!{2}', '+\\b-'].map((rest) => part + rest),
+  ]),
+];
+
+test('100 patterns that are made to take long are refused, or tested within a quarter of a second of processor time', async () => {
+  assert.is(EVIL.length, 100);
+  for (const pattern of EVIL) {
+    const start = process.cpuUsage();
+    const { status, body } = await tryOut({ text: `${'a'.repeat(8_000)}!`, patterns: [{ pattern, tag: 't' }] });
+    const { user, system } = process.cpuUsage(start);
+    assert.ok([200, 422].includes(status), pattern);
+    if (status === 422) assert.ok(['invalid_pattern', 'too_complex'].includes((body as Problem).errors[0]!.code), pattern);
+    assert.ok(user + system < 250_000, `${pattern} took ${(user + system) / 1_000} ms`);
+  }
+});
+
+test('patterns that together take too long are refused with 422', async () => {
+  const large = Array.from({ length: 5 }, (_, index) => ({ pattern: `[a-z]{1,450}${index}`, tag: 't' }));
+  const { status, body } = await put(large);
+  assert.equal([status, (body as Problem).errors[0]!.code], [422, 'too_complex']);
+  assert.is((await put(large.slice(1))).status, 200);
+});
+
 test.run();
