@@ -8,6 +8,7 @@ import { skillImportPaths } from './skills/skill-import.ts';
 import { invitationPaths } from './tenants/invitation.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
 import { inboundWebhookPaths } from './webhooks/inbound-webhook.ts';
+import { skillCallPaths } from './webhooks/skill-call.ts';
 
 /** The OpenAPI entries of all routes outside the tables of operations. */
 export const plainPaths: PlainPaths = {
@@ -18,6 +19,7 @@ export const plainPaths: PlainPaths = {
   ...skillImportPaths,
   ...sessionAttachmentPaths,
   ...filePaths,
+  ...skillCallPaths,
   ...signInPaths,
   ...invitationPaths,
 };

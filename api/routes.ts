@@ -46,6 +46,7 @@ import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { guardrailOperations } from './webhooks/guardrails.ts';
 import { integrationOperations } from './webhooks/integration.ts';
+import { skillWebhookOperations } from './webhooks/skill-webhook.ts';
 import { testDeliveryOperationsOf } from './webhooks/test-delivery.ts';
 import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 
@@ -79,7 +80,7 @@ const areasOf = ({
     ...agentHistoryOperations,
   },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
-  Skills: { ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations },
+  Skills: { ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations, ...skillWebhookOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },
   Tools: { ...toolOperations, ...toolHistoryOperations, ...agentToolOperations },

@@ -15,6 +15,7 @@ import { tenants } from './tenants/tenant.ts';
 import { tools } from './tools/tool.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
+import { invocations } from './webhooks/invocation.ts';
 
 /** All projections. The worker process keeps them up to date. */
 export const projections = [
@@ -26,6 +27,7 @@ export const projections = [
   cronJobs,
   deliveries,
   integrations,
+  invocations,
   models,
   plans,
   runnerCredentials,

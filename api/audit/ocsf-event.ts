@@ -89,10 +89,10 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     1,
     'Create',
-    /[._](?:accepted|added|allowed|assigned|authored|cloned|connected|created|declared|granted|imported|issued|opened|registered|reserved)$/,
+    /[._](?:accepted|added|allowed|assigned|authored|called|cloned|connected|created|declared|exposed|granted|imported|issued|opened|registered|reserved)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|exported|read|seen|used)$/],
-  [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|lifted|released|removed|revoked)$/],
+  [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked)$/],
   [
     3,
     'Update',
@@ -120,7 +120,7 @@ const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed)$|user\.suspended$|delivery\.dead_lettered$)/],
   [
     2,
-    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|webhook\.reject|webhook\.redelivery_differed$)/,
+    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
   ],
   [2, /[._](?:deleted|disconnected|disallowed|rotated)$/],
 ];

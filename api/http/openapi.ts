@@ -112,6 +112,7 @@ const SHARED_COMPONENTS = {
   },
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of the configured OIDC issuer' },
+    skillToken: { type: 'http', scheme: 'bearer', description: "The token of a skill's webhook" },
     session: {
       type: 'apiKey',
       in: 'cookie',

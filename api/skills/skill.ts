@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requireRunner } from '../../commands/access/require-runner.ts';
 import { seesAllSkills } from '../../commands/skills/agent-skills.ts';
 import { authorSkill, createSkill, deleteSkill, SkillCreate, SkillUpdate, updateSkill } from '../../commands/skills/skill.ts';
+import { withExposure } from '../../commands/webhooks/skill-webhook.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import type { Doc } from '../../projections/read-model.ts';
 import { SKILL_SORTS, skillById, skillCount, skillPage, visibilityOf } from '../../projections/skills/skill.queries.ts';
@@ -20,13 +21,14 @@ const isPublic = ({ doc }: Doc): boolean => (JSON.parse(doc) as { visibility: st
  * other callers than OWNER and ADMIN, even if it was public at that position.
  */
 const skillAsOf = async (ctx: Ctx, id: string, seesAll: boolean): Promise<Doc | null> => {
-  const { state, revision } = await ctx.load(Skill, id);
+  const { state, revision } = await withExposure(ctx, await ctx.load(Skill, id));
   if (!Skill.isVisible(state, { seesAll })) return null;
   if (!seesAll && (await visibilityOf(ctx.reads, ctx.tenant, id)) === 'private') return null;
   return { doc: JSON.stringify(SkillRead.parse(state)), revision };
 };
 
-const readSkill = async (ctx: Ctx, id: string): Promise<Doc | null> => {
+/** Returns a skill that the caller may see, as SkillRead; null if there is none. */
+export const readSkill = async (ctx: Ctx, id: string): Promise<Doc | null> => {
   const seesAll = await seesAllSkills(ctx);
   if (ctx.asOf) return skillAsOf(ctx, id, seesAll);
   const found = await skillById(ctx.reads, ctx.tenant, id);
@@ -70,6 +72,7 @@ export const skillOperations = {
     reply: SkillRead,
     projection: skills.name,
     aggregate: Skill,
+    noConditionalGet: true,
     query: asOfQuery,
     run: (ctx, { skill_id }) => readSkill(ctx, skill_id),
   }),
@@ -81,7 +84,7 @@ export const skillOperations = {
     permit: 'tenant:skills:write',
     body: SkillUpdate,
     reply: SkillRead,
-    run: updateSkill,
+    run: async (ctx, input) => withExposure(ctx, await updateSkill(ctx, input)),
   }),
   deleteSkill: operation({
     method: 'delete',

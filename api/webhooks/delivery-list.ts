@@ -7,6 +7,7 @@ import { notFound } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
@@ -32,11 +33,15 @@ export const integrationOf = async (ctx: Ctx, integration_id: string): Promise<I
   return { tenant_id: ctx.tenant, integration_id, marksReplays: state.replay_guard !== 'off', agent_id: state.agent_id };
 };
 
-/** Returns a function that says whether body replays of an integration are marked. It loads each integration once. */
+/**
+ * Returns a function that says whether body replays of an integration are marked. It loads each integration once. The
+ * webhook of a skill is none: calls with equal bodies are usual.
+ */
 const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>) => {
   const known = new Map<string, Promise<boolean>>();
   return (id) => {
-    const marking = known.get(id) ?? ctx.load(Integration, id).then(({ state }) => state.replay_guard !== 'off');
+    const marking =
+      known.get(id) ?? ctx.load(Integration, id).then(({ state }) => state.status !== 'absent' && state.replay_guard !== 'off');
     known.set(id, marking);
     return marking;
   };
@@ -71,7 +76,7 @@ export const deliveryListOperations: Operations = {
     method: 'get',
     path: '/tenant/:tenant_id/deliveries',
     summary: 'List the deliveries of all webhook integrations',
-    details: 'Only those that the caller may see.',
+    details: 'Only those that the caller may see. Accepted and blocked calls of skills are deliveries, too.',
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
@@ -79,7 +84,10 @@ export const deliveryListOperations: Operations = {
       {
         integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
         agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
-        provider: z.enum(PROVIDERS).optional().meta({ description: 'Only deliveries of this provider; none of them is rejected' }),
+        provider: z
+          .enum([...PROVIDERS, SKILL_PROVIDER])
+          .optional()
+          .meta({ description: 'Only deliveries of this provider, or calls of skills (`skill`); none of them is rejected' }),
         event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
         ...StateFilter,
       },

@@ -6,7 +6,8 @@ import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { deliveryById, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
+import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
+import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, deliveries } from '../../projections/webhooks/delivery.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
@@ -22,11 +23,15 @@ import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } f
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
+/** Returns the integration of a delivery. A skill is none, and a repeated body of a call is no replay. */
+const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
+  provider === SKILL_PROVIDER ? { tenant_id: ctx.tenant, integration_id, marksReplays: false } : integrationOf(ctx, integration_id);
+
 const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));
   if (!found) return null;
   await checkReader(ctx, found.delivery.agent_id);
-  const integration = await integrationOf(ctx, found.delivery.integration_id);
+  const integration = await originOf(ctx, found.delivery);
   const [delivery, recorded] = await Promise.all([withReplayMark(ctx.reads, integration, found.delivery), readDelivery(ctx.tenant, id)]);
   const payload = recorded ? payloadText(recorded) : 'null';
   const shown = JSON.stringify({ ...delivery, payload_missing: missingPayload(recorded) });

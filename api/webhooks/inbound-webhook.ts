@@ -57,9 +57,11 @@ const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, wor
   }
 };
 
-// Read the headers from Node's request object if there is one. Creating a Headers object would take longer than
-// verifying the webhook signature.
-const headersOf = (c: Context): Header => {
+/**
+ * Returns the function that reads a header of the request: from Node's request object if there is one, because creating
+ * a Headers object would take longer than verifying a webhook signature.
+ */
+export const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
   if (!headers) return (name) => c.req.header(name);
   return (name) => headers[name] as string | undefined;

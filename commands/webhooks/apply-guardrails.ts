@@ -8,7 +8,7 @@ import { contentSignals, contentVerdicts } from '../../domain/webhooks/content-c
 import { chunksOf } from '../../domain/webhooks/delivery-body.ts';
 import { type BlockReason, block, type GuardrailVerdict, pass } from '../../domain/webhooks/guardrail.ts';
 import { MAX_CAUSATION_DEPTH } from '../../domain/webhooks/guardrail-rule.ts';
-import type { Integration } from '../../domain/webhooks/integration.ts';
+import type { GuardedSource } from '../../domain/webhooks/integration.ts';
 import type { RateRule, RuleSet } from '../../domain/webhooks/rule-set.ts';
 import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
@@ -16,8 +16,8 @@ import type { WebhookRequest } from './webhook-request.ts';
 
 /** A verified delivery that no check of its form blocks. `json` is the result of the inspection of its body. */
 export type GuardedDelivery = {
-  readonly integration: Integration;
-  readonly request: WebhookRequest;
+  readonly integration: GuardedSource;
+  readonly request: Pick<WebhookRequest, 'header' | 'body'>;
   readonly receivedAt: string;
   readonly event: string | null;
   readonly media: Media;

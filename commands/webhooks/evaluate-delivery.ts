@@ -55,12 +55,20 @@ const checkReplay = async ({ recording }: WebhookPorts, integration: Integration
   return isReplay ? blockAsReplay(delivery) : delivery;
 };
 
+/** The type of a delivery's event if the guardrails block it. */
+const BLOCKED_TYPES = {
+  WebhookAccepted: 'WebhookBlocked',
+  WebhookBlocked: 'WebhookBlocked',
+  SkillWebhookCalled: 'SkillWebhookBlocked',
+  SkillWebhookBlocked: 'SkillWebhookBlocked',
+} as const satisfies Record<NewDelivery['type'], NewDelivery['type']>;
+
 /** Adds what the guardrails decide to a delivery that is not blocked so far. */
-const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
+export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
   const { facts } = delivery;
   return {
     ...delivery,
-    type: reason ? 'WebhookBlocked' : 'WebhookAccepted',
+    type: reason ? BLOCKED_TYPES[delivery.type] : delivery.type,
     body: bytes ?? delivery.body,
     facts: {
       ...facts,

@@ -4,7 +4,7 @@ import * as SlackConfig from '../../domain/slack/slack-config.ts';
 import type { Cause } from '../../domain/webhooks/causation.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import type { GuardrailRule } from '../../domain/webhooks/guardrail-rule.ts';
-import type { Integration } from '../../domain/webhooks/integration.ts';
+import type { GuardedSource } from '../../domain/webhooks/integration.ts';
 import { createRuleSets, type RuleSet } from '../../domain/webhooks/rule-set.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import type { AggregateReader } from '../context.ts';
@@ -18,13 +18,13 @@ type TenantState = { readonly rules: readonly GuardrailRule[]; readonly redactio
 export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
   const ruleSets = createRuleSets();
 
-  const combine = (integration: Integration, { rules, redactions }: TenantState): RuleSet => {
+  const combine = (integration: GuardedSource, { rules, redactions }: TenantState): RuleSet => {
     if (rules.length === 0 && redactions.length === 0 && integration.guardrails.length === 0) return NO_RULES;
     const { tenant_id: tenant, id, guardrails } = integration;
     return ruleSets(integration, { tenant: rules, integration: guardrails, redactions }, { tenant, integration: id });
   };
 
-  const loadRuleSet = async (integration: Integration): Promise<RuleSet> => {
+  const loadRuleSet = async (integration: GuardedSource): Promise<RuleSet> => {
     const tenant = integration.tenant_id;
     const [{ state: guardrails }, { state: redaction }] = await Promise.all([
       cache.load(TenantGuardrails, tenant, tenant),

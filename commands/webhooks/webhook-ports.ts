@@ -4,7 +4,7 @@ import type { Cause } from '../../domain/webhooks/causation.ts';
 import type { DeliveryEvent, DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { ReceivedBody } from '../../domain/webhooks/delivery-body.ts';
 import type { CheckedBody, RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
-import type { Integration } from '../../domain/webhooks/integration.ts';
+import type { GuardedSource, Integration } from '../../domain/webhooks/integration.ts';
 import type { Rejection } from '../../domain/webhooks/rejection.ts';
 import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import type { SignatureScheme, SignedRequest, SigningKeys, Verification } from '../../domain/webhooks/signature.ts';
@@ -17,7 +17,7 @@ export type ReportRateLimit = (headers: { readonly policy: string; readonly stat
 export type NewDelivery = {
   readonly integration: Pick<Integration, 'id' | 'tenant_id'>;
   readonly id: string;
-  readonly type: Extract<DeliveryEvent['type'], 'WebhookAccepted' | 'WebhookBlocked'>;
+  readonly type: Extract<DeliveryEvent, { data: Uint8Array }>['type'];
   readonly body: ReceivedBody;
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
@@ -120,7 +120,7 @@ export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: Rece
 /** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
 export type GuardrailPort = {
   /** Returns the rules for the deliveries to an integration. @throws Refusal unavailable */
-  readonly ruleSet: (integration: Integration) => RuleSet | Promise<RuleSet>;
+  readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
    * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks that are still to
    * be made, run in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal unavailable

@@ -2,6 +2,7 @@ import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
+import type { SkillCallFacts } from '../webhooks/skill-call.ts';
 
 /**
  * The largest body, in bytes, that a message contains. A larger body is replaced by a URL from which the runner fetches
@@ -89,12 +90,26 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
+/** A call of a skill is JSON, and its source is the skill instead of an integration. */
+const skillMessage = (event: Recorded, publicUrl: string): Message => {
+  const { skill_id } = factsOf(event) as SkillCallFacts;
+  const message = webhookMessage(event, publicUrl);
+  const { integration: _, ...attributes } = message.attributes;
+  const source = `${publicUrl}/tenant/${event.tenant}/skills/${skill_id}`;
+  return { ...message, attributes: { ...attributes, source, skill: skill_id } };
+};
+
 /** The events that are sent to runners, by event type. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: {
     type: 'annals.webhook.accepted',
     summary: 'A provider delivered an event that the agent is to see',
     message: webhookMessage,
+  },
+  SkillWebhookCalled: {
+    type: 'annals.skill.called',
+    summary: "A skill's webhook was called",
+    message: skillMessage,
   },
 };
 

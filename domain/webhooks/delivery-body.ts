@@ -20,6 +20,13 @@ export type ChunkedBody = { readonly length: number; readonly chunks: readonly U
 /** The bytes of a body as received. Only a body of more than CHUNK_BYTES is held in chunks. */
 export type ReceivedBody = Uint8Array | ChunkedBody;
 
+/** Returns these bytes as a body: in chunks if they are too many for one event. The chunks share the memory of `bytes`. */
+export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
+  if (bytes.length <= CHUNK_BYTES) return bytes;
+  const count = Math.ceil(bytes.length / CHUNK_BYTES);
+  return { length: bytes.length, chunks: Array.from({ length: count }, (_, part) => chunkAt(bytes, part)) };
+};
+
 export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
 
 /** The data are sealed in the log (see sealed-data.ts). */

@@ -32,17 +32,23 @@ export type DeliveryFacts = GuardrailResult & {
   redactions?: readonly RedactionHit[];
   /** Set only if an earlier delivery led to this one: that delivery, and how many led to each other so far. */
   cause?: Cause;
+  /** Set only for a call of a skill: the skill. */
+  skill_id?: string;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
   redelivery_of?: string;
 };
 
 /**
- * The data of WebhookAccepted and WebhookBlocked are the bytes of the body: as received, or after redaction. In the log
- * they are sealed (see sealed-data.ts). They are empty if the body is stored in chunks.
+ * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
+ * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts). Their data are the bytes of
+ * the body: as received, or after redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body
+ * is stored in chunks.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
   | { type: 'WebhookBlocked'; data: Uint8Array }
+  | { type: 'SkillWebhookCalled'; data: Uint8Array }
+  | { type: 'SkillWebhookBlocked'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
   | { type: 'DeliveryRequeued'; data: { agent_id: string } };
 
@@ -74,8 +80,10 @@ export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as u
 export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Delivery => {
   switch (event.type) {
     case 'WebhookAccepted':
+    case 'SkillWebhookCalled':
       return { ...delivery, status: 'accepted', facts: factsOf(event), message_id: event.event_id, agent_id: factsOf(event).agent_id };
     case 'WebhookBlocked':
+    case 'SkillWebhookBlocked':
       return { ...delivery, status: 'blocked', facts: factsOf(event) };
     case 'WebhookRedeliveryDiffered':
       return { ...delivery, differed: true };

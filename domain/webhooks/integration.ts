@@ -57,6 +57,9 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   updated_at: string;
 };
 
+/** What guardrails need of the origin of a delivery: an integration, or the webhook of a skill. */
+export type GuardedSource = Pick<Integration, 'id' | 'tenant_id' | 'agent_id' | 'guardrails'> & { readonly provider: string };
+
 export const initial: Integration = {
   status: 'absent',
   id: '',

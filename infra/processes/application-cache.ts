@@ -13,6 +13,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Connector from '../../domain/tools/connector.ts';
 import * as Tool from '../../domain/tools/tool.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import { type AggregateCache, openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -30,6 +31,7 @@ const followed = [
   RedactionPatterns,
   SignIn,
   Skill,
+  SkillWebhook,
   SlackConfig,
   Tenant,
   TenantGuardrails,

@@ -13,6 +13,7 @@ import { mountFiles } from '../../api/sessions/session-file.ts';
 import { mountSkillImport } from '../../api/skills/skill-import.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
+import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -49,6 +50,7 @@ import { createKeyReporter } from '../vault/key-reporter.ts';
 import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
+import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
@@ -192,10 +194,12 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     projectionAdmin,
   });
   const address = clientAddress(config.trustedProxies);
+  const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries: ports });
   let document: unknown;
 
   const plainRoutes = (app: Hono, runtime: Runtime): void => {
     mountInboundWebhook(app, { ports, address, publicUrl });
+    mountSkillCalls(app, { ports: skillCalls, address });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
     const withSlot = createUploadSlots();
@@ -243,6 +247,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     close: async () => {
       await server.close();
       metrics.close();
+      await skillCalls.close();
       await ports.close();
       await closeTrials();
       await close();

@@ -8,6 +8,7 @@ import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
+import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
@@ -66,6 +67,7 @@ export const work = async (config: Config): Promise<Closable> => {
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
   const timed = [startTenantCloser, startSessionExpirer].map((start) => start({ log, databaseUrl: config.databaseUrl!, logger }));
+  const skillWebhookHider = startSkillWebhookHider({ log, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
@@ -87,6 +89,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));
       await broker.close();
       await Promise.all(timed.map((reactor) => reactor.close()));
+      await skillWebhookHider.close();
       await projector.close();
       await log.close();
     },

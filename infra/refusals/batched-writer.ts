@@ -43,21 +43,21 @@ export const batchedWriter = <T, E extends DomainEvent>(
    * minute.
    */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
-    const counts = counter.take(now(), isLast);
-    if (counts.length === 0) return;
-    const events = counts.map((entry) => eventOf(id, tenant, entry));
-    try {
-      await appendAtEnd(log, streamName(category, tenant, id), events);
-    } catch (error) {
-      const fields = { error: (error as Error).message, [category]: id, count: counts.length };
-      if (isLast) return logger.warn({ ...fields, lost: counts.length }, 'refusals could not be recorded and are lost: the process ends');
-      const lost = counter.putBack(counts);
-      logger.warn(
-        { ...fields, lost },
-        lost === 0
-          ? 'refusals could not be recorded; they stay in memory until the next attempt'
-          : 'refusals could not be recorded; the oldest stay in memory until the next attempt, the others are lost',
-      );
+    for (let counts = counter.take(now(), isLast); counts.length > 0; counts = counter.take(now(), isLast)) {
+      const events = counts.map((entry) => eventOf(id, tenant, entry));
+      try {
+        await appendAtEnd(log, streamName(category, tenant, id), events);
+      } catch (error) {
+        const fields = { error: (error as Error).message, [category]: id, count: counts.length };
+        if (isLast) return logger.warn({ ...fields, lost: counts.length }, 'refusals could not be recorded and are lost: the process ends');
+        const lost = counter.putBack(counts);
+        return logger.warn(
+          { ...fields, lost },
+          lost === 0
+            ? 'refusals could not be recorded; they stay in memory until the next attempt'
+            : 'refusals could not be recorded; the oldest stay in memory until the next attempt, the others are lost',
+        );
+      }
     }
   };
 

@@ -6,7 +6,8 @@ export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' |
 /** Is called once for every webhook call. `reason` and `provider` are empty if there is none, or if it is not known. */
 export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
 
-const outcomeOf = (type: NewDelivery['type']): WebhookOutcome => (type === 'WebhookAccepted' ? 'accepted' : 'blocked');
+const outcomeOf = (type: NewDelivery['type']): WebhookOutcome =>
+  type === 'WebhookAccepted' || type === 'SkillWebhookCalled' ? 'accepted' : 'blocked';
 
 /** Returns ports that count every webhook call when its outcome is known. */
 export const countDeliveries = <P extends WebhookPorts>(ports: P, count: CountWebhook): P => {

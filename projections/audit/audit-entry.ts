@@ -11,6 +11,8 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
+import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
+import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
 import type { Row } from '../projection.ts';
 
@@ -54,11 +56,14 @@ type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
  * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
- * a rejected webhook call is not verified, so its event has them in the data.
+ * a rejected webhook call is not verified, so its event has them in the data. An event about calls of several callers
+ * has none.
  */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
-  if (category !== Rejection.category) return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
-  const { ip = null, user_agent = null } = data as Partial<Source>;
+  if (category !== Rejection.category && category !== SkillRefusal.category)
+    return { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
+  const [call = data, ...others] = (data as { calls?: readonly Source[] }).calls ?? [];
+  const { ip = null, user_agent = null } = others.length > 0 ? {} : (call as Partial<Source>);
   return { ip, user_agent };
 };
 
@@ -71,6 +76,8 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
   [RunnerCredential.category]: 'runner_credential',
   [Rejection.category]: Integration.category,
+  [SkillWebhook.category]: 'skill_webhook',
+  [SkillRefusal.category]: 'skill_webhook',
   [Acknowledgement.category]: Agent.category,
   [SlackConfig.category]: Agent.category,
   [RedactionPatterns.category]: Tenant.category,

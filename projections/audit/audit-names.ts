@@ -3,6 +3,7 @@ import * as User from '../../domain/identity/user.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import * as Rejection from '../../domain/webhooks/rejection.ts';
 import * as ReplayGuard from '../../domain/webhooks/replay-guard.ts';
+import * as SkillRefusal from '../../domain/webhooks/skill-refusal.ts';
 import type { Derivation, Row, RowRef } from '../projection.ts';
 import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectIdOf, subjectRef } from './audit-subject.ts';
 import { summaryOf } from './audit-summary.ts';
@@ -26,10 +27,13 @@ const personOf = ({ category, id, data }: Recorded): string | null => {
 /** Returns the skill of an agent that an event is about; null if it is about none. */
 const skillOf = ({ data }: Recorded): string | null => textOf((data as Row).skill_id);
 
-/** The categories of events whose actor is an integration. It acts for its provider, so its kind is `system`. */
-const CATEGORIES_BY_INTEGRATION: readonly string[] = [Delivery.category, Rejection.category, ReplayGuard.category];
+/**
+ * The categories of events whose actor is an integration, or the webhook of a skill. It acts for its callers, so its
+ * kind is `system`.
+ */
+const CATEGORIES_BY_WEBHOOK: readonly string[] = [Delivery.category, Rejection.category, ReplayGuard.category, SkillRefusal.category];
 
-const hasNamedActor = ({ actor, category }: Recorded): boolean => actor.kind !== 'system' || CATEGORIES_BY_INTEGRATION.includes(category);
+const hasNamedActor = ({ actor, category }: Recorded): boolean => actor.kind !== 'system' || CATEGORIES_BY_WEBHOOK.includes(category);
 
 const readsOf = (event: Recorded, agent_id: unknown, reader: Reader): Readonly<Record<string, RowRef>> => {
   const { actor, meta } = event;
@@ -56,11 +60,12 @@ const userLabel = ({ name, email }: Named, id: string): string => {
   return name ?? `user ${id}`;
 };
 
-/** Names the actor at the start of a sentence. Parts of the platform have no names; an integration acts for its provider. */
-const actorLabel = ({ kind, id }: Recorded['actor'], names: Named): string => {
+/** Names the actor at the start of a sentence. Parts of the platform have no names; a webhook acts for its callers. */
+const actorLabel = ({ actor: { kind, id }, type }: Recorded, names: Named): string => {
   if (kind === 'user') return names.name || names.email ? userLabel(names, id) : `User ${id}`;
   if (kind === 'agent') return `Agent ${names.name ? quoted(names.name) : id}`;
-  return names.name ? `Integration ${quoted(names.name)}` : 'The platform';
+  if (!names.name) return 'The platform';
+  return `${type.startsWith('SkillWebhook') ? 'The webhook of the skill' : 'Integration'} ${quoted(names.name)}`;
 };
 
 const namesFor = (event: Recorded, reader: Reader, found: Found) => {
@@ -96,7 +101,7 @@ export const namesOf = (event: Recorded, entry: Row, audience: Reader): Derivati
     const resource = resource_name ? quoted(resource_name) : event.id;
     const agentLabel = agent ? quoted(agent) : event.id === entry.agent_id ? resource : String(entry.agent_id ?? 'unknown');
     const names = {
-      actor: actorLabel(event.actor, actor),
+      actor: actorLabel(event, actor),
       resource,
       person,
       agent: agentLabel,

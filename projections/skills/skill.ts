@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Skill from '../../domain/skills/skill.ts';
-import { type Changes, insert, type Projection, patch, remove } from '../projection.ts';
+import type { SkillWebhookEvent } from '../../domain/webhooks/skill-webhook.ts';
+import { type Change, type Changes, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
 
@@ -57,6 +59,7 @@ export const table = {
   name: 'skills',
   key: ['tenant_id', 'id'],
   stream: 'skill',
+  softDelete: 'deleted',
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -66,6 +69,7 @@ export const table = {
     source: 'text',
     version: 'integer',
     author_agent_id: 'text',
+    deleted: 'boolean',
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
   },
@@ -77,20 +81,32 @@ export const skillCounter = tenantCounter('skill', 'skills');
 
 const insertSkill = (event: Parameters<typeof Skill.evolve>[1]): Changes => {
   const { status: _, ...row } = Skill.evolve(Skill.initial, event);
-  return [insert('skills', row), skillCounter.add(event.tenant, 1)];
+  return [insert('skills', { ...row, deleted: false }), skillCounter.add(event.tenant, 1)];
 };
+
+/** The webhook of a skill has the id of the skill. A deleted skill is hidden later, so its row is kept. */
+const patchExposure =
+  (is_exposed: boolean) =>
+  ({ id, meta }: Recorded): Change =>
+    patch('skills', { tenant_id: meta.tenant, id }, { is_exposed });
 
 /** The skills of the tenants, and their numbers. */
 export const skills = {
   name: 'skills',
-  version: 1,
-  categories: ['skill'],
+  version: 2,
+  categories: ['skill', 'skillwebhook'],
   tables: [table, skillCounter.table],
   on: {
     SkillCreated: insertSkill,
     SkillAuthored: insertSkill,
     SkillImported: insertSkill,
     SkillUpdated: ({ tenant, id, at, data }) => patch('skills', { tenant_id: tenant, id }, { ...data, updated_at: at }),
-    SkillDeleted: ({ tenant, id }) => [remove('skills', { tenant_id: tenant, id }), skillCounter.add(tenant, -1)],
+    SkillDeleted: ({ tenant, id, at }) => [
+      patch('skills', { tenant_id: tenant, id }, { deleted: true, updated_at: at }),
+      skillCounter.add(tenant, -1),
+    ],
+    SkillWebhookExposed: patchExposure(true),
+    SkillWebhookHidden: patchExposure(false),
+    SkillWebhookTokenRotated: 'ignore',
   },
-} as const satisfies Projection<Skill.SkillEvent>;
+} as const satisfies Projection<Skill.SkillEvent | SkillWebhookEvent>;

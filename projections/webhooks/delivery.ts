@@ -18,7 +18,7 @@ export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
 export const DeliveryRead = z
   .object({
     id: idOf('delivery'),
-    integration_id: idOf('webhook integration'),
+    integration_id: idOf('webhook integration', 'The id of the webhook integration, or of the skill whose webhook was called'),
     agent_id: idOf('agent'),
     provider: z
       .string()
@@ -191,7 +191,7 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, sealed: __, cause: ___, redactions = [], ...facts } = factsOf(event);
+  const { parts: _, sealed: __, cause: ___, skill_id: ____, redactions = [], ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -285,6 +285,8 @@ export const deliveries = {
   on: {
     WebhookAccepted: (event) => insertVerified(event, 'accepted'),
     WebhookBlocked: (event) => insertVerified(event, 'blocked'),
+    SkillWebhookCalled: (event) => insertVerified(event, 'accepted'),
+    SkillWebhookBlocked: (event) => insertVerified(event, 'blocked'),
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,

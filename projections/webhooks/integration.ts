@@ -121,6 +121,8 @@ export const integrations = {
     ],
     WebhookAccepted: patchLastDelivery,
     WebhookBlocked: patchLastDelivery,
+    SkillWebhookCalled: 'ignore',
+    SkillWebhookBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
   },

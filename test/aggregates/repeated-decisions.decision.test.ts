@@ -18,6 +18,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'tenants/tenant.ts openToSuperAdmin': 'each opening of a tenant by a super-admin is recorded, with its reason',
   'webhooks/delivery.ts requeue': 'each call sends the delivery to the runner once more',
   'webhooks/integration.ts rotateSecret': 'each rotation has a secret of its own',
+  'webhooks/skill-webhook.ts rotateToken': 'each rotation has a token of its own',
 };
 
 /** An exported function of domain/ that returns a list of events. */

@@ -32,6 +32,7 @@ export const createResources = async (p: TestPlatform) => {
     instructions: 'Do it',
   });
   await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id: skill } });
+  await p.send('PUT', `${p.tenant}/skills/${skill}/webhook`, { body: { agent_id: agent } });
   const tool = await made(`${p.tenant}/tools`, { name: `t${Math.random()}`, display_name: 'Tool', description: '' });
   await p.send('POST', `${p.tenant}/agents/${agent}/tools`, { body: { tool_id: tool } });
   const session = await made(`${p.tenant}/agents/${agent}/sessions`, { title: 'Review' });

@@ -78,13 +78,23 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
   const { paths } = openapi(p.operations, plainPaths, 'http://annals.test') as unknown as Document;
   const agent = ((await p.send('GET', `${p.tenant}/agents`)).body as Item[])[0]!.id as string;
   const hook = ((await p.send('GET', `${p.tenant}/webhook-integrations`)).body as Item[])[0]!.id as string;
+  const skill = { name: 'S', slug: 's', description: 'd', instructions: 'i' };
+  const skill_id = ((await p.send('POST', `${p.tenant}/skills`, { body: skill })).body as Item).id as string;
+  await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id } });
+  const exposed = (await p.send('PUT', `${p.tenant}/skills/${skill_id}/webhook`, { body: { agent_id: agent } })).body as Item;
+  for (let n = 0; n < 5; n++) await p.send('POST', `/hooks/skills/${skill_id}`, { key: exposed.token as string, body: { n } });
+  await p.waitForProjections();
   let lists = 0;
   for (const [template, { get }] of Object.entries(paths)) {
     const sorts = get?.parameters?.find(({ name }) => name === 'sort')?.schema.enum;
     if (!get?.parameters?.some(({ name }) => name === 'sort')) continue;
     lists++;
     assert.ok(sorts && sorts.length > 1, `${template} names no fields`);
-    const path = template.replace('{tenant_id}', p.tenant_id).replace('{agent_id}', agent).replace('{id}', hook);
+    const path = template
+      .replace('{tenant_id}', p.tenant_id)
+      .replace('{agent_id}', agent)
+      .replace('{id}', hook)
+      .replace('{skill_id}', skill_id);
     const all = (await p.send('GET', `${path}?limit=200`)).body as Item[];
     for (const sort of sorts) {
       const found: Item[] = [];

@@ -132,6 +132,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /docs/scalar.js': [200, 'text/javascript; charset=utf-8', 'public, max-age=86400'],
   'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
   'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
+  'post /hooks/skills/{webhook_id}': [401, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
   'post /tenant/{tenant_id}/skills/import': [401, 'application/problem+json', 'no-store'],
   'post /tenant/{tenant_id}/sessions/{session_id}/attachments': [401, 'application/problem+json', 'no-store'],

@@ -2892,6 +2892,7 @@ from
     where
       stored."tenant_id" = wanted."tenant_id"
       and stored."id" = wanted."id"
+      and stored."deleted" is not true
     limit
       1
   ) found;
@@ -2912,6 +2913,7 @@ from
     where
       stored."tenant_id" = wanted."tenant_id"
       and stored."id" = wanted."id"
+      and stored."deleted" is not true
     limit
       1
   ) found;
@@ -2941,6 +2943,7 @@ from
       "skills"."skills" as "skill"
     where
       "skill"."tenant_id" = $2
+      and "skill"."deleted" is not true
     order by
       "skill"."created_at" desc,
       "skill"."id" desc
@@ -2974,6 +2977,7 @@ from
     where
       "skill"."tenant_id" = $2
       and ("skill"."created_at", "skill"."id") < ($3, $4)
+      and "skill"."deleted" is not true
     order by
       "skill"."created_at" desc,
       "skill"."id" desc
@@ -3006,6 +3010,7 @@ from
       "skills"."skills" as "skill"
     where
       "skill"."tenant_id" = $2
+      and "skill"."deleted" is not true
     order by
       "skill"."created_at" asc,
       "skill"."id" asc
@@ -3047,6 +3052,7 @@ from
             where
               "skill"."tenant_id" = $2
               and ("skill"."created_at", "skill"."id") > ($3, $4)
+              and "skill"."deleted" is not true
             order by
               "skill"."created_at" asc,
               "skill"."id" asc
@@ -3067,6 +3073,7 @@ from
             where
               "skill"."tenant_id" = $5
               and "skill"."created_at" is null
+              and "skill"."deleted" is not true
             order by
               "skill"."created_at" asc,
               "skill"."id" asc
@@ -3107,6 +3114,7 @@ from
     where
       "skill"."tenant_id" = $2
       and "skill"."visibility" = $3
+      and "skill"."deleted" is not true
     order by
       "skill"."created_at" desc,
       "skill"."id" desc
@@ -5925,3 +5933,106 @@ order by
   "job"."id" desc
 limit
   200;
+
+-- invocationPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "invocation"."doc" as "doc",
+      "invocation"."at" as "value",
+      "invocation"."id" as "id"
+    from
+      "invocations"."invocations" as "invocation"
+    where
+      "invocation"."tenant_id" = $2
+      and "invocation"."skill_id" = $3
+    order by
+      "invocation"."at" desc,
+      "invocation"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- invocationPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "invocation"."doc" as "doc",
+      "invocation"."at" as "value",
+      "invocation"."id" as "id"
+    from
+      "invocations"."invocations" as "invocation"
+    where
+      "invocation"."tenant_id" = $2
+      and "invocation"."skill_id" = $3
+      and ("invocation"."at", "invocation"."id") < ($4, $5)
+    order by
+      "invocation"."at" desc,
+      "invocation"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- invocationPage: with every filter
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "invocation"."doc" as "doc",
+      "invocation"."at" as "value",
+      "invocation"."id" as "id"
+    from
+      "invocations"."invocations" as "invocation"
+    where
+      "invocation"."tenant_id" = $2
+      and "invocation"."skill_id" = $3
+      and "invocation"."outcome" = $4
+      and "invocation"."at" >= $5
+      and "invocation"."at" < $6
+    order by
+      "invocation"."at" desc,
+      "invocation"."id" desc
+    limit
+      51
+  ) as "page";

@@ -38,6 +38,22 @@ const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, lim
 
 const document = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
 
+test('a call of a skill matches its schema, and its source is the skill', () => {
+  const { type, message } = runnerMessages.SkillWebhookCalled!;
+  const schema = document.components.messages.annalsSkillCalled!.payload as unknown as Schema;
+  const skill_id = 'cskill0000000000000000000';
+  const event = accepted('{"a":1}', { skill_id, integration_id: skill_id, provider: 'skill', event: null });
+  const encoded = encodeCloudEvent({ ...event, type: 'SkillWebhookCalled' }, type, message(event, 'https://annals.test'));
+  const sent = JSON.parse(new TextDecoder().decode(encoded)) as Record<string, unknown>;
+  assert.equal(schemaErrors(schema, sent, {}), []);
+  assert.equal(
+    Object.keys(sent).filter((name) => !(name in schema.properties!)),
+    [],
+  );
+  assert.equal([sent.skill, sent.source], [skill_id, `https://annals.test/tenant/${TENANT}/skills/${skill_id}`]);
+  assert.equal([sent.data, sent.type, 'integration' in sent], [{ a: 1 }, 'annals.skill.called', false]);
+});
+
 test('every message matches its schema in the AsyncAPI document, whatever its body', () => {
   const schema = document.components.messages.annalsWebhookAccepted!.payload as unknown as Schema;
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];

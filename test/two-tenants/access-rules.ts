@@ -105,6 +105,11 @@ GET    /tenant/{tenant_id}/skills/{skill_id}/history                    tenant:r
 GET    /tenant/{tenant_id}/skills/{skill_id}/diff                       tenant:read
 PATCH  /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
 DELETE /tenant/{tenant_id}/skills/{skill_id}                            tenant:skills:write
+GET    /tenant/{tenant_id}/skills/{skill_id}/webhook                    tenant:skills:write
+PUT    /tenant/{tenant_id}/skills/{skill_id}/webhook                    tenant:skills:write
+DELETE /tenant/{tenant_id}/skills/{skill_id}/webhook                    tenant:skills:write
+POST   /tenant/{tenant_id}/skills/{skill_id}/webhook/rotate-token       tenant:skills:write
+GET    /tenant/{tenant_id}/skills/{skill_id}/invocations                tenant:read
 POST   /tenant/{tenant_id}/skills/import                                tenant:skills:write
 POST   /tenant/{tenant_id}/agents/{agent_id}/skills/author              agent:read + runner only
 GET    /tenant/{tenant_id}/agents/{agent_id}/skills                     agent:read

@@ -166,6 +166,7 @@ export const createDataset = async () => {
     'signed in': tokenOf(SIGNED_IN),
     left: tokenOf(LEFT),
     unknown: tokenOf('nobody@annals.test'),
+    'skill caller': home.skillToken,
     'of suspended tenant': suspended.key,
     'runner of suspended tenant': suspended.runner,
     'of closed tenant': closed.key,

@@ -49,6 +49,8 @@ const REFUSED = {
   // Users with tokens of the issuer: the only tenant of `left` is closed, and `unknown` is not registered.
   left: 403,
   unknown: 403,
+  // The token of a skill's webhook, which is not an API key.
+  'skill caller': 401,
 } as const;
 
 type Holder = keyof typeof HOLDERS;

@@ -6,7 +6,7 @@ import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
 export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
-export type Created = { id: string; user_id: string; key: string; secret: string; url: string };
+export type Created = { id: string; user_id: string; key: string; secret: string; url: string; token: string };
 
 /**
  * The types of resources in the dataset. Each tenant has one resource of each type, except of the platform-wide types,
@@ -125,6 +125,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const skill = (await post('/skills', { ...skillFields, slug: 'public', visibility: 'public' })).id;
   const privateSkill = (await post('/skills', { ...skillFields, slug: 'private' })).id;
   await post(`/agents/${agent}/skills`, { skill_id: skill });
+  const { token: skillToken } = await request(p, 'PUT', `${tenant}/skills/${skill}/webhook`, owner, { agent_id: agent });
   await request(p, 'PATCH', `${tenant}/agents/${agent}/skills/${skill}/config`, owner, { config: { token: 'a token' } });
   await request(p, 'PUT', `${tenant}/agents/${agent}/skill-permissions`, owner, { permissions: [{ skill_id: skill }] });
   await request(p, 'PUT', `${tenant}/agents/${agent}/can-author-skills`, owner, { can_author_skills: true });
@@ -168,7 +169,20 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'runner key': otherRunner.id,
     'runner credential': (await issueCredential(p, id, second)).id,
   };
-  return { id, tenant, owner, ids, keys, runner: runnerKey.key, otherRunner: otherRunner.key, second, privateSkill, sibling, resources };
+  return {
+    id,
+    tenant,
+    owner,
+    ids,
+    keys,
+    runner: runnerKey.key,
+    otherRunner: otherRunner.key,
+    second,
+    privateSkill,
+    skillToken,
+    sibling,
+    resources,
+  };
 };
 
 export type SeededTenant = Awaited<ReturnType<typeof seedTenant>>;

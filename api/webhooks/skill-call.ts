@@ -1,0 +1,73 @@
+import type { Context, Hono } from 'hono';
+import { callSkill, type SkillCallOutcome } from '../../commands/webhooks/call-skill.ts';
+import type { SkillCallPorts } from '../../commands/webhooks/skill-call-ports.ts';
+import { MAX_CALL_BYTES } from '../../domain/webhooks/skill-call.ts';
+import { assertNotEncoded, readBytes } from '../http/json-body.ts';
+import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { headersOf } from './inbound-webhook.ts';
+
+/** What the route needs from infra/. `address` returns the client's IP address. */
+export type SkillCallDeps = { readonly ports: SkillCallPorts; readonly address: (c: Context) => string | null };
+
+const receiveSkillCall =
+  ({ ports, address }: SkillCallDeps) =>
+  async (c: Context): Promise<Response> => {
+    const header = headersOf(c);
+    const readBody = (): Promise<Uint8Array> => {
+      assertNotEncoded(header('content-encoding') ?? null);
+      return readBytes(c.req.raw, MAX_CALL_BYTES);
+    };
+    const call = { webhook_id: c.req.param('webhook_id')!, header, ip: address(c), readBody };
+    const outcome = await callSkill(ports, call, (headers) => c.set('limits', headers));
+    if (outcome.isRepeat) c.set('isReplay', true);
+    return respond(outcome);
+  };
+
+const respond = ({ id, outcome, token }: SkillCallOutcome): Response =>
+  new Response(`{"id":"${id}","outcome":"${outcome}"}`, {
+    status: 202,
+    headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
+  });
+
+/** The route that external systems call. It is a plain route, because its only credential is the token of the webhook. */
+const routes = [
+  plainRoute({
+    method: 'post',
+    path: '/hooks/skills/:webhook_id',
+    operationId: 'callSkill',
+    summary: 'Call a skill',
+    description: `Sends a JSON object of any shape, of at most ${MAX_CALL_BYTES} bytes and 64 levels, to the agent for which the skill is exposed. Every call without the right token gets the same 401, also if there is no such webhook. Every call is in the skill's list of invocations. With an \`Idempotency-Key\`, a repeat of a call is not processed again: it gets the response of the first one, and the header \`Idempotent-Replayed\`. The key is remembered for ever; with another body, it is refused with 422. Calls count against the plan's \`webhooks_per_minute\`.`,
+    tag: 'Skills',
+    security: [{ skillToken: [] }],
+    parameters: [
+      headerParameter('Idempotency-Key', '1 to 255 printable ASCII characters; a repeat with the same key is processed only once', false),
+    ],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { type: 'object' }, example: { pull_request: 4711 } } },
+    },
+    responses: {
+      202: {
+        description: 'Recorded. A blocked call is not sent to the agent: the agent is inactive, or a guardrail blocks it',
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              required: ['id', 'outcome'],
+              properties: {
+                id: { type: 'string', description: 'The id of the call, in the invocations of the skill and as a delivery' },
+                outcome: { type: 'string', enum: ['accepted', 'blocked'], description: 'What happened to the call' },
+              },
+            },
+            example: { id: 'cwbbr4qmw2wxfogo4mvn4a4wf', outcome: 'accepted' },
+          },
+        },
+      },
+    },
+    problems: [400, 401, 413, 415, 422, 429, 503],
+    handler: receiveSkillCall,
+  }),
+];
+
+export const mountSkillCalls = (app: Hono, deps: SkillCallDeps): void => mountPlainRoutes(app, routes, deps);
+export const skillCallPaths = documentPlainRoutes(routes);

@@ -1,0 +1,190 @@
+import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { storedUserAgent } from '../../domain/user-agent.ts';
+import { type InspectedBody, mediaOf } from '../../domain/webhooks/body-inspection.ts';
+import { chunksOf, partsField, type ReceivedBody, receivedBody } from '../../domain/webhooks/delivery-body.ts';
+import { evaluateGuardrails } from '../../domain/webhooks/guardrail.ts';
+import type { GuardedSource } from '../../domain/webhooks/integration.ts';
+import { SKILL_PROVIDER, type SkillCallFacts } from '../../domain/webhooks/skill-call.ts';
+import type { RefusalReason } from '../../domain/webhooks/skill-refusal.ts';
+import { matchesToken, type SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
+import { applyGuardrails } from './apply-guardrails.ts';
+import { withDecision } from './evaluate-delivery.ts';
+import type { SkillCallPorts } from './skill-call-ports.ts';
+import type { NewDelivery, ReportRateLimit } from './webhook-ports.ts';
+
+/** A call of a webhook. `readBody` reads the body, which is not read before the token is known to be valid. */
+export type SkillCall = {
+  readonly webhook_id: string;
+  readonly header: (name: string) => string | undefined;
+  readonly ip: string | null;
+  /** @throws Refusal too_large, malformed, unsupported_media_type */
+  readonly readBody: () => Promise<Uint8Array>;
+};
+
+/**
+ * What happened to a call with a valid token. `token` is the consistency token of the recorded event; null if the event
+ * is not in the log yet, and for a repeat. `isRepeat`: an earlier call had the same Idempotency-Key; `id` and `outcome`
+ * are those of that one.
+ */
+export type SkillCallOutcome = {
+  readonly id: string;
+  readonly outcome: 'accepted' | 'blocked';
+  readonly token: string | null;
+  readonly isRepeat?: true;
+};
+
+const BEARER = /^Bearer +(\S+) *$/i;
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+const OPEN_OBJECT = 0x7b;
+/** A webhook of a skill cannot be paused, and its calls have no event names. */
+const NO_SETTINGS = { is_paused: false, event_filter: [] };
+
+const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
+  new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
+
+/** The only refusal of a call without a valid token. It does not tell whether there is such a webhook. */
+const notAccepted = (): Refusal =>
+  rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
+
+const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
+  malformed: 'malformed',
+  unsupported_media_type: 'unsupported_media_type',
+  too_large: 'too_large',
+  invalid: 'invalid',
+  idempotency_mismatch: 'invalid',
+  rate_limited: 'rate_limited',
+};
+
+/**
+ * Whether a valid JSON text is an object: its first byte that is not white space is a brace. (A body whose first chunk
+ * is white space only is not taken for one.)
+ */
+const isObject = (json: ReceivedBody): boolean => {
+  const [start] = chunksOf(json);
+  return start![start!.findIndex((byte) => byte > 0x20)] === OPEN_OBJECT;
+};
+
+/** Checks the body of a call. @throws Refusal malformed, invalid */
+const checkBody = ({ json }: InspectedBody, body: ReceivedBody): void => {
+  const fault = (code: string, message: string) =>
+    rejected('invalid', 'The body is not valid', { errors: [{ pointer: '', code, message }] });
+  if (json === 'too_deep') throw fault('too_deep', 'the body is nested deeper than 64 levels');
+  if (json !== 'json') throw rejected('malformed', 'The body is not valid JSON');
+  if (!isObject(body)) throw fault('invalid_type', 'must be a JSON object');
+};
+
+type VerifiedCall = SkillCall & { readonly webhook: SkillWebhook; readonly receivedAt: string };
+
+const idempotencyKeyOf = ({ header }: SkillCall): string | undefined => {
+  const key = header('idempotency-key');
+  if (key !== undefined && !IDEMPOTENCY_KEY.test(key))
+    throw rejected('malformed', 'Idempotency-Key must be 1 to 255 printable ASCII characters');
+  return key;
+};
+
+/** The webhooks as the guardrails see them. The same state gives the same object, for which its rules are put together once. */
+const sources = new WeakMap<SkillWebhook, GuardedSource>();
+
+const sourceOf = (webhook: SkillWebhook): GuardedSource => {
+  const known = sources.get(webhook);
+  if (known) return known;
+  const { id, tenant_id, agent_id } = webhook;
+  const source = { id, tenant_id, agent_id, provider: SKILL_PROVIDER, guardrails: [] };
+  sources.set(webhook, source);
+  return source;
+};
+
+/** Applies the guardrails of the tenant to a call. @throws Refusal unavailable */
+const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: ReceivedBody, { sha256 }: InspectedBody): Promise<NewDelivery> => {
+  const { webhook, receivedAt, header, ip } = call;
+  const { id: skill_id, tenant_id, agent_id } = webhook;
+  const key = idempotencyKeyOf(call);
+  const id = ports.callId(webhook, key);
+  const { eligibility, guardrails } = ports.deliveries;
+  const checking = eligibility.isAgentActive(tenant_id, agent_id);
+  const isAgentActive = checking instanceof Promise ? await checking : checking;
+  const result = evaluateGuardrails({ integration: NO_SETTINGS, isAgentActive, event: null, json: 'json' });
+  const facts: SkillCallFacts = {
+    integration_id: skill_id,
+    skill_id,
+    agent_id,
+    provider: SKILL_PROVIDER,
+    provider_delivery_id: key ?? id,
+    event: null,
+    content_type: header('content-type')!,
+    sha256,
+    size_bytes: body.length,
+    ...partsField(body.length),
+    matched_secret: 'current',
+    received_at: receivedAt,
+    ...result,
+  };
+  const type = facts.reason ? 'SkillWebhookBlocked' : 'SkillWebhookCalled';
+  const delivery = { integration: webhook, id, type, body, facts, ip, user_agent: storedUserAgent(header('user-agent')) } as const;
+  if (facts.reason) return delivery;
+  const guarded = {
+    integration: sourceOf(webhook),
+    request: { header, body },
+    receivedAt,
+    event: null,
+    media: 'json',
+    json: 'json',
+  } as const;
+  return withDecision(delivery, await applyGuardrails(guardrails, guarded));
+};
+
+/**
+ * Records a call. A call with the Idempotency-Key of a recorded one has its outcome.
+ * @throws Refusal unavailable; idempotency_mismatch if the recorded call has another body
+ */
+const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: NewDelivery): Promise<SkillCallOutcome> => {
+  const { id, type, facts } = delivery;
+  const { token, isSpooled } = await ports.deliveries.recording.record(delivery);
+  if (token !== null || isSpooled) return { id, outcome: type === 'SkillWebhookCalled' ? 'accepted' : 'blocked', token };
+  const earlier = await ports.recorded(webhook, id);
+  if (earlier.sha256 !== facts.sha256)
+    throw rejected('idempotency_mismatch', 'This Idempotency-Key was used for a call with another body: send a new key');
+  return { id, outcome: earlier.isBlocked ? 'blocked' : 'accepted', token, isRepeat: true };
+};
+
+/** Handles a call whose token is valid. @throws Refusal */
+const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {
+  const { webhook, header, readBody } = call;
+  const { eligibility, verification } = ports.deliveries;
+  if (mediaOf(header('content-type') ?? '') !== 'json')
+    throw rejected('unsupported_media_type', 'The body must be application/json in UTF-8');
+  const body = receivedBody(await readBody());
+  await eligibility.enforceQuota(webhook.tenant_id, reportRateLimit);
+  const inspected = await verification.inspectBody({ media: 'json', forms: 'payload', pointers: [] }, body);
+  checkBody(inspected, body);
+  return record(ports, webhook, await evaluate(ports, call, body, inspected));
+};
+
+/**
+ * Receives a call of a skill's webhook: compares its token in constant time, counts it against the quota of the plan,
+ * applies the guardrails, and records it. Every call of a webhook that there is, or was, is recorded, also if it is
+ * refused. All refusals because of the token or the webhook are alike, also in their time.
+ * @throws Refusal unauthorized, unsupported_media_type, malformed, too_large, invalid, rate_limited, unavailable
+ */
+export const callSkill = async (ports: SkillCallPorts, call: SkillCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {
+  const pause = ports.startPause();
+  const receivedAt = ports.deliveries.now();
+  const { webhook, fault } = await ports.target(call.webhook_id);
+  const { header, ip } = call;
+  const refuse = (reason: RefusalReason): void =>
+    ports.recordRefusal(webhook, { at: receivedAt, ip, user_agent: storedUserAgent(header('user-agent')), reason });
+  const sent = BEARER.exec(header('authorization') ?? '')?.[1];
+  const isValid = matchesToken(webhook, ports.digest(sent ?? ''));
+  if (!isValid || fault) {
+    await pause();
+    refuse(fault ?? (sent === undefined ? 'token_missing' : 'token_invalid'));
+    throw notAccepted();
+  }
+  try {
+    return await accept(ports, { ...call, webhook, receivedAt }, reportRateLimit);
+  } catch (error) {
+    const reason = error instanceof Refusal ? REASONS[error.code] : undefined;
+    if (reason) refuse(reason);
+    throw error;
+  }
+};

@@ -1,0 +1,61 @@
+import type { AgentEvent } from '../../domain/agents/agent.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import type { Decision } from '../../domain/aggregate.ts';
+import { type Actor, comparePositions, PLATFORM, parseToken, type Recorded } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { SkillEvent } from '../../domain/skills/skill.ts';
+import * as Skill from '../../domain/skills/skill.ts';
+import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
+import type { AggregateReader } from '../context.ts';
+
+type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, { type: (typeof hidingEventTypes)[number] }>;
+
+/** An event after which a webhook may have to be hidden. */
+export type HidingEvent = Recorded<Cause>;
+
+/**
+ * The events after which a webhook may have to be hidden. An exposure is one of them: the skill may have been deleted or
+ * revoked while it was being exposed.
+ */
+export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
+
+/** Loads aggregates, and appends what a decision on the webhook of a skill returns. @throws Refusal */
+export type HidingPorts = Pick<AggregateReader, 'load'> & {
+  readonly transact: (
+    skill_id: string,
+    decide: Decision<SkillWebhook.SkillWebhook, SkillWebhook.SkillWebhookEvent>,
+    meta: { readonly tenant: string; readonly actor: Actor; readonly at: string; readonly seed: string },
+  ) => Promise<unknown>;
+};
+
+const ACTOR: Actor = { kind: 'system', id: 'annals' };
+
+const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
+
+/** Why the webhook has to be hidden now, whatever happened; null if its agent can use the skill. */
+const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillWebhook): Promise<SkillWebhook.HiddenReason | null> => {
+  const { tenant_id, agent_id, id } = webhook;
+  const [skill, agent] = await Promise.all([load(Skill, tenant_id, id), load(Agent, tenant_id, agent_id)]);
+  if (skill.state.status === 'deleted') return 'skill_deleted';
+  return agent.state.status === 'live' && !agent.state.skills[id] ? 'skill_revoked' : null;
+};
+
+/** Whether the agent of the webhook has lost the skill by this event. A skill that was granted again stays hidden. */
+const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWebhook.SkillWebhook): boolean =>
+  event.type === 'AgentSkillRevoked' && event.id === agent_id && comparePositions(event.position, parseToken(exposed_through)!) > 0;
+
+/**
+ * Hides the webhook of a skill that was deleted, or taken from the webhook's agent. A repeat does nothing.
+ * @throws Refusal unavailable
+ */
+export const hideSkillWebhook = async (ports: HidingPorts, event: HidingEvent, at: string): Promise<void> => {
+  const skill_id = skillIdOf(event);
+  const { state: webhook } = await ports.load(SkillWebhook, PLATFORM, skill_id);
+  if (webhook.status !== 'exposed') return;
+  const reason = wasRevokedBy(event, webhook) ? 'skill_revoked' : await presentReason(ports, webhook);
+  if (!reason) return;
+  const meta = { tenant: webhook.tenant_id, actor: ACTOR, at, seed: event.event_id };
+  await ports.transact(skill_id, SkillWebhook.hideExposure(webhook.exposed_through, reason), meta).catch((error: unknown) => {
+    if (!(error instanceof Refusal) || error.code !== 'not_found') throw error;
+  });
+};

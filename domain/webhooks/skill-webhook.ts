@@ -1,0 +1,103 @@
+import { isSameDigest, NO_DIGEST } from '../digest.ts';
+import { type Recorded, tokenOf } from '../event.ts';
+import { Refusal } from '../refusal.ts';
+
+export const category = 'skillwebhook';
+export const platform = true;
+
+/** Why a webhook was hidden: by a user, or because its agent can no longer use the skill. */
+export type HiddenReason = 'requested' | 'skill_deleted' | 'skill_revoked';
+
+/** What a webhook has while it is exposed. `digest` is that of its token. */
+type Exposure = { tenant_id: string; agent_id: string; digest: string };
+
+export type SkillWebhookEvent =
+  | { type: 'SkillWebhookExposed'; data: Exposure }
+  | { type: 'SkillWebhookTokenRotated'; data: { digest: string } }
+  | { type: 'SkillWebhookHidden'; data: { reason: HiddenReason } };
+
+/**
+ * The webhook of a skill. A skill has at most one, whose id is that of the skill. Calls of it are for the agent
+ * `agent_id`. `exposed_through` is the log position of the event that exposed it last, as a consistency token.
+ */
+export type SkillWebhook = Exposure & {
+  status: 'absent' | 'exposed' | 'hidden';
+  id: string;
+  exposed_through: string;
+  created_at: string;
+  updated_at: string;
+};
+
+export const initial: SkillWebhook = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  agent_id: '',
+  digest: NO_DIGEST,
+  exposed_through: '',
+  created_at: '',
+  updated_at: '',
+};
+
+export const evolve = (webhook: SkillWebhook, event: Recorded<SkillWebhookEvent>): SkillWebhook => {
+  const { id, at: updated_at } = event;
+  switch (event.type) {
+    case 'SkillWebhookExposed': {
+      const created_at = webhook.status === 'exposed' ? webhook.created_at : updated_at;
+      return { ...event.data, status: 'exposed', id, exposed_through: tokenOf(event.position), created_at, updated_at };
+    }
+    case 'SkillWebhookTokenRotated':
+      return { ...webhook, ...event.data, updated_at };
+    case 'SkillWebhookHidden':
+      return { ...webhook, status: 'hidden', digest: NO_DIGEST, updated_at };
+  }
+};
+
+/** The URL path of a skill's webhook, below the public URL of the platform. */
+export const webhookPath = (id: string): string => `/hooks/skills/${id}`;
+
+/** Checks that the webhook is exposed. @throws Refusal not_found if it is not, or if it belongs to another tenant */
+export const assertExposed = (webhook: SkillWebhook, tenant_id: string): void => {
+  if (webhook.status !== 'exposed' || webhook.tenant_id !== tenant_id)
+    throw new Refusal('not_found', 'The skill has no webhook: it is not exposed');
+};
+
+/**
+ * Exposes a skill. `digest` is that of a new token. A webhook that is exposed already keeps its token; with another
+ * agent, its later calls are for that one.
+ */
+export const expose =
+  (exposure: Exposure) =>
+  (webhook: SkillWebhook): SkillWebhookEvent[] => {
+    if (webhook.status !== 'exposed') return [{ type: 'SkillWebhookExposed', data: exposure }];
+    if (webhook.agent_id === exposure.agent_id) return [];
+    return [{ type: 'SkillWebhookExposed', data: { ...exposure, digest: webhook.digest } }];
+  };
+
+/** Replaces the token. The one before it is refused from then on. @throws Refusal not_found */
+export const rotateToken =
+  (tenant_id: string, digest: string) =>
+  (webhook: SkillWebhook): SkillWebhookEvent[] => {
+    assertExposed(webhook, tenant_id);
+    return [{ type: 'SkillWebhookTokenRotated', data: { digest } }];
+  };
+
+/** Hides the skill: its webhook refuses every call. @throws Refusal not_found */
+export const hide =
+  (tenant_id: string) =>
+  (webhook: SkillWebhook): SkillWebhookEvent[] => {
+    assertExposed(webhook, tenant_id);
+    return [{ type: 'SkillWebhookHidden', data: { reason: 'requested' } }];
+  };
+
+/** Ends the exposure through this position. Does nothing if the webhook was hidden, or exposed again, since then. */
+export const hideExposure =
+  (exposed_through: string, reason: HiddenReason) =>
+  (webhook: SkillWebhook): SkillWebhookEvent[] =>
+    webhook.status === 'exposed' && webhook.exposed_through === exposed_through ? [{ type: 'SkillWebhookHidden', data: { reason } }] : [];
+
+/**
+ * Whether `digest` is that of the webhook's token. Takes the same time for every webhook, including `initial`, whose
+ * digest no token has.
+ */
+export const matchesToken = ({ digest }: SkillWebhook, claimed: string): boolean => isSameDigest(digest, claimed);

@@ -1,0 +1,33 @@
+import { category, type RefusedCall, type SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
+import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
+import { randomId } from '../vault/unique-id.ts';
+import { type BatchDeps, batchedWriter } from './batched-writer.ts';
+import { listingCounter } from './listing-counter.ts';
+
+type Refused = { readonly agent_id: string; readonly call: RefusedCall };
+
+const eventOf = (refused: readonly Refused[]): SkillRefusalEvent => ({
+  type: 'SkillWebhookRefused',
+  data: { agent_id: refused.at(-1)!.agent_id, calls: refused.map(({ call }) => call) },
+});
+
+/** Creates the counter of the refused calls of one skill. */
+export const skillRefusalCounter = () => listingCounter(eventOf);
+
+/**
+ * Records refused calls of skills, after the responses have been sent: each of them, but many of them in one event. The
+ * calls of a webhook that does not exist are not recorded, because they belong to no tenant.
+ */
+export const skillRefusalWriter = (deps: BatchDeps) => {
+  const { add, close } = batchedWriter<Refused, SkillRefusalEvent>(deps, {
+    category,
+    createCounter: skillRefusalCounter,
+    meta: (id) => ({ actor: { kind: 'system', id } }),
+  });
+  return {
+    record: ({ status, id, tenant_id, agent_id }: SkillWebhook, call: Omit<RefusedCall, 'id'>): void => {
+      if (status !== 'absent') add(tenant_id, id, { agent_id, call: { id: randomId(), ...call } }, call.at);
+    },
+    close,
+  };
+};

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import type { SkillCallFacts } from '../../domain/webhooks/skill-call.ts';
+import type { RefusedCall, SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
+import { type Change, insert, type Projection } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+export const INVOCATION_OUTCOMES = ['accepted', 'rejected'] as const;
+
+export const InvocationRead = z
+  .object({
+    id: idOf('delivery', 'The id of the call; also that of the delivery if the token was valid and the call was recorded'),
+    skill_id: idOf('skill'),
+    agent_id: idOf('agent', 'The agent for which the skill is exposed'),
+    caller: z
+      .object({
+        ip: z
+          .string()
+          .nullable()
+          .meta({ description: 'The IP address', examples: ['192.0.2.7'] }),
+        user_agent: z
+          .string()
+          .nullable()
+          .meta({ description: 'The header User-Agent', examples: ['curl/8.10.1'] }),
+      })
+      .meta({ description: 'Who called' }),
+    at: Timestamp.meta({ description: 'When the call was received' }),
+    outcome: z.enum(INVOCATION_OUTCOMES).meta({ description: '`accepted`: sent to the agent; `rejected`: refused or blocked' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Why the call was rejected, such as `token_invalid` or `agent_inactive`; null if it was not',
+        examples: [null],
+      }),
+  })
+  .meta({ id: 'InvocationRead' });
+
+export const table = {
+  name: 'invocations',
+  key: ['tenant_id', 'id'],
+  appendOnly: true,
+  columns: { tenant_id: 'text', id: 'text', skill_id: 'text', outcome: 'text', at: 'timestamptz' },
+  docs: { doc: InvocationRead },
+  indexes: [{ columns: ['tenant_id', 'skill_id', 'at', 'id'] }],
+} as const satisfies Table;
+
+type CalledEvent = Recorded<Extract<DeliveryEvent, { type: 'SkillWebhookCalled' | 'SkillWebhookBlocked' }>>;
+
+const insertCalled = (event: CalledEvent): Change => {
+  const { id, tenant, at, meta } = event;
+  const { skill_id, agent_id, reason } = factsOf(event) as SkillCallFacts;
+  const caller = { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null };
+  const outcome = event.type === 'SkillWebhookCalled' ? 'accepted' : 'rejected';
+  return insert('invocations', { tenant_id: tenant, id, skill_id, agent_id, caller, at, outcome, reason });
+};
+
+const insertRefused =
+  ({ id: skill_id, tenant: tenant_id, data: { agent_id } }: Recorded<SkillRefusalEvent>) =>
+  ({ id, at, ip, user_agent, reason }: RefusedCall): Change =>
+    insert('invocations', { tenant_id, id, skill_id, agent_id, caller: { ip, user_agent }, at, outcome: 'rejected', reason });
+
+/** The calls of skills' webhooks: accepted, blocked and refused ones. */
+export const invocations = {
+  name: 'invocations',
+  version: 1,
+  categories: ['delivery', 'skillrefusal'],
+  tables: [table],
+  on: {
+    SkillWebhookCalled: insertCalled,
+    SkillWebhookBlocked: insertCalled,
+    SkillWebhookRefused: (event) => event.data.calls.map(insertRefused(event)),
+    WebhookAccepted: 'ignore',
+    WebhookBlocked: 'ignore',
+    WebhookRedeliveryDiffered: 'ignore',
+    DeliveryRequeued: 'ignore',
+  },
+} as const satisfies Projection<DeliveryEvent | SkillRefusalEvent>;

@@ -1,0 +1,98 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createSkillPlatform } from '../fixtures/skill-platform.ts';
+import type { Answer } from '../fixtures/test-platform.ts';
+
+type Json = Record<string, unknown>;
+
+const { p, succeed, createSkill, createAgent, expose, call, invocationsOf } = await createSkillPlatform();
+
+const errorCodeOf = ({ body }: Answer): unknown => (body as { errors?: { code: string }[] }).errors?.[0]?.code;
+
+test('exposing a skill returns its URL and a token, and only that response has the token', async () => {
+  const { path, hook, token, skill, agent } = await expose();
+  assert.match(token, /^ann_skill_[0-9A-Za-z]{40}$/);
+  assert.is(hook, `/hooks/skills/${skill}`);
+  const read = await succeed('GET', `${path}/webhook`);
+  assert.equal([read.skill_id, read.agent_id, read.url, 'token' in read], [skill, agent, `http://annals.test${hook}`, false]);
+  const events = p.eventsOf('SkillWebhookExposed').length;
+  const repeated = await succeed('PUT', `${path}/webhook`, { agent_id: agent });
+  assert.equal([repeated.token, repeated.url], [null, read.url]);
+  assert.is(p.eventsOf('SkillWebhookExposed').length, events, 'nothing changes');
+  assert.not.match(JSON.stringify(p.log.events.map(({ data, meta }) => [data, meta])), new RegExp(token));
+  assert.is((await call(hook, token)).status, 202);
+});
+
+test('with an Idempotency-Key, a repeat of exposing or rotating is refused, because the token was shown', async () => {
+  const skill = await createSkill();
+  const agent = await createAgent(skill);
+  const path = `${p.tenant}/skills/${skill}/webhook`;
+  const headers = { 'idempotency-key': `k-${skill}` };
+  assert.is((await p.send('PUT', path, { body: { agent_id: agent }, headers })).status, 201);
+  const again = await p.send('PUT', path, { body: { agent_id: agent }, headers });
+  assert.equal([again.status, (again.body as Json).code, again.headers.get('location')], [409, 'secret_already_shown', path]);
+  assert.is((await p.send('POST', `${path}/rotate-token`, { headers })).status, 200);
+  assert.is((await p.send('POST', `${path}/rotate-token`, { headers })).status, 409);
+});
+
+test('a skill can be exposed only for an agent that has it', async () => {
+  const skill = await createSkill();
+  const other = await createAgent(await createSkill());
+  const path = `${p.tenant}/skills/${skill}/webhook`;
+  const put = (agent_id: unknown) => p.send('PUT', path, { body: { agent_id } });
+  const notGranted = await put(other);
+  assert.equal([notGranted.status, errorCodeOf(notGranted)], [422, 'skill_not_granted']);
+  const unknown = await put('c00000000000000000000000x');
+  assert.equal([unknown.status, errorCodeOf(unknown)], [422, 'unknown_agent']);
+  assert.is((await p.send('PUT', path, { body: { agent_id: other, token: 'x' } })).status, 422);
+  assert.is((await p.send('PUT', `${p.tenant}/skills/c00000000000000000000000x/webhook`, { body: { agent_id: other } })).status, 404);
+  assert.is((await p.send('GET', path)).status, 404);
+  assert.is((await p.send('DELETE', path)).status, 404);
+  assert.is((await p.send('POST', `${path}/rotate-token`)).status, 404);
+});
+
+test('exposing a skill for another agent keeps the token, and later calls go to that agent', async () => {
+  const { path, hook, token, skill } = await expose();
+  const other = await createAgent(skill);
+  const answer = await succeed('PUT', `${path}/webhook`, { agent_id: other });
+  assert.equal([answer.agent_id, answer.token], [other, null]);
+  const { id } = (await call(hook, token)).body as { id: string };
+  assert.is((await invocationsOf({ path })).find((one) => one.id === id)!.agent_id, other);
+});
+
+test('after a rotation only the new token is accepted', async () => {
+  const { path, hook, token } = await expose();
+  const { token: rotated } = await succeed('POST', `${path}/webhook/rotate-token`);
+  assert.is((await call(hook, token)).status, 401);
+  assert.is((await call(hook, rotated as string)).status, 202);
+});
+
+test('a skill shows whether it is exposed, also in the past and in the answer to an update', async () => {
+  const { path, skill } = await expose();
+  const before = p.eventsOf('SkillWebhookExposed').at(-1)!;
+  assert.is((await succeed('GET', path)).is_exposed, true);
+  const listed = (await succeed('GET', `${p.tenant}/skills?limit=200`)) as unknown as Json[];
+  assert.is(listed.find(({ id }) => id === skill)!.is_exposed, true);
+  assert.is((await succeed('PATCH', path, { name: 'Other' })).is_exposed, true);
+  await succeed('DELETE', `${path}/webhook`, undefined, 204);
+  assert.is((await succeed('GET', path)).is_exposed, false);
+  const { commit, prepare } = before.position;
+  assert.is((await succeed('GET', `${path}?as_of=${commit}:${prepare}`)).is_exposed, true);
+});
+
+test('a hidden skill that is exposed again has the same URL and another token', async () => {
+  const { path, hook, token, agent } = await expose();
+  await succeed('DELETE', `${path}/webhook`, undefined, 204);
+  assert.is((await call(hook, token)).status, 401);
+  assert.is((await p.send('GET', `${path}/webhook`)).status, 404);
+  const again = await succeed('PUT', `${path}/webhook`, { agent_id: agent }, 201);
+  assert.equal([new URL(again.url as string).pathname, again.token === token], [hook, false]);
+  assert.is((await call(hook, token)).status, 401);
+  assert.is((await call(hook, again.token as string)).status, 202);
+});
+
+test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
+
+test('after the tests the platform stops without an error', () => p.close());
+
+test.run();
