@@ -7,7 +7,7 @@ import type { Hook } from './tenants.ts';
 const AGENT = { tenant: { id: 't', key: 'k' }, id: 'a', slug: 'a', runnerKey: 'r' };
 const HOOK: Hook = { agent: AGENT, id: 'h', path: '/hooks/inbound/h', secret: 's' };
 
-const answer = (kind: Answer['kind'], id: string | null = null): Answer => ({ kind, id, detail: kind, ms: 1 });
+const answer = (kind: Answer['kind'], id: string | null = null): Answer => ({ kind, id, detail: kind, ms: 1, sentAt: 0 });
 
 const sentOf = (number: number): SentDelivery => ({
   number,

@@ -121,7 +121,7 @@ const checkRunners = ({ log, effects }: FinalState): Comparison[] =>
   );
 
 /** The ids that come after an id with a higher index. */
-export const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): string[] => {
+const lateIds = (ids: readonly string[], indexOf: ReadonlyMap<string, number>): string[] => {
   let furthest = -1;
   return ids.filter((id) => {
     const at = indexOf.get(id) ?? -1;

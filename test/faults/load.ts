@@ -12,6 +12,8 @@ export type Answer = {
   readonly id: string | null;
   readonly detail: string;
   readonly ms: number;
+  /** When the request was sent, on the clock of `performance.now()`. */
+  readonly sentAt: number;
 };
 
 /** A delivery that the load sends, and the answers to its POST requests. */
@@ -34,10 +36,10 @@ const MAX_RETRY_DELAY_MS = 3_000;
  */
 const MAX_RETRY_WORKERS = 16;
 
-const answerOf = (status: number, text: string, ms: number): Answer => {
+const answerOf = (status: number, text: string, sentAt: number): Answer => {
   const kind = ({ 202: 'accepted', 200: 'duplicate', 503: 'unknown' } as const)[status] ?? 'refused';
   const id = kind === 'accepted' || kind === 'duplicate' ? (JSON.parse(text) as { id: string }).id : null;
-  return { kind, id, detail: kind === 'refused' ? `${status} ${text}` : String(status), ms };
+  return { kind, id, detail: kind === 'refused' ? `${status} ${text}` : String(status), ms: performance.now() - sentAt, sentAt };
 };
 
 export const createSockets = (): Sockets => new Sockets({ keepAlive: true, maxSockets: 1_024 });
@@ -53,8 +55,8 @@ export const post = (
   { hook, deliveryId, body, signature = sign(body, hook.secret) }: Post,
 ): Promise<Answer> =>
   new Promise((resolve) => {
-    const startedAt = performance.now();
-    const lost = (detail: string): void => resolve({ kind: 'unknown', id: null, detail, ms: performance.now() - startedAt });
+    const sentAt = performance.now();
+    const lost = (detail: string): void => resolve({ kind: 'unknown', id: null, detail, ms: performance.now() - sentAt, sentAt });
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
@@ -70,9 +72,7 @@ export const post = (
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));
         response.on('error', (error) => lost(error.message));
-        response.on('end', () =>
-          response.complete ? resolve(answerOf(response.statusCode!, text, performance.now() - startedAt)) : lost('cut off'),
-        );
+        response.on('end', () => (response.complete ? resolve(answerOf(response.statusCode!, text, sentAt)) : lost('cut off')));
         response.on('close', () => lost('cut off'));
       },
     );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { check, type Findings, type LoggedDelivery, lateIds } from './checker.ts';
+import { check, type Findings, type LoggedDelivery } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
 import type { Platform } from './platform.ts';
@@ -33,19 +33,27 @@ export const deploy = async (platform: Platform): Promise<Deployment> => {
 
 const answersOf = (sent: readonly SentDelivery[]): Answer[] => sent.flatMap(({ answers }) => answers);
 
+const firstSentAt = ({ answers }: SentDelivery): number => Math.min(...answers.map(({ sentAt }) => sentAt));
+
+/** When a delivery was acknowledged for the first time. */
+const acknowledgedAt = ({ answers }: SentDelivery): number =>
+  answers.reduce((first, { kind, sentAt, ms }) => (kind === 'unknown' ? first : Math.min(first, sentAt + ms)), Number.POSITIVE_INFINITY);
+
 /**
- * The deliveries of each integration that come in the log after one that was sent later. Those whose sender had to send
- * them again do not count.
+ * The deliveries of each integration that come in the log after one that was sent when they had been acknowledged. The
+ * requests of deliveries that are sent earlier than that can overtake each other.
  */
 const lateInLog = (sent: readonly SentDelivery[], log: readonly LoggedDelivery[]): string[] => {
-  const inTime = sent.filter(({ answers: [first] }) => first?.kind !== 'unknown');
-  const numbers = new Map(inTime.map(({ deliveryId, number }) => [deliveryId, number]));
-  return [...Map.groupBy(log, ({ hookId }) => hookId).values()].flatMap((events) =>
-    lateIds(
-      events.flatMap(({ deliveryId }) => (numbers.has(deliveryId) ? [deliveryId] : [])),
-      numbers,
-    ).map((id) => `delivery ${numbers.get(id)} comes too late in the log of its integration`),
-  );
+  const byId = new Map(sent.map((delivery) => [delivery.deliveryId, delivery]));
+  return [...Map.groupBy(log, ({ hookId }) => hookId).values()].flatMap((events) => {
+    let lastSentAt = 0;
+    return events.flatMap(({ deliveryId }) => {
+      const delivery = byId.get(deliveryId)!;
+      const isLate = acknowledgedAt(delivery) < lastSentAt;
+      lastSentAt = Math.max(lastSentAt, firstSentAt(delivery));
+      return isLate ? [`delivery ${delivery.number} comes too late in the log of its integration`] : [];
+    });
+  });
 };
 
 const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
@@ -56,6 +64,8 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
     'sent requests': answers.length,
     'acknowledged with 202': countOf('accepted'),
     'acknowledged with 200': countOf('duplicate'),
+    'acknowledged with 202 more than once': sent.filter(({ answers: all }) => all.filter(({ kind }) => kind === 'accepted').length > 1)
+      .length,
     'unknown (503 or cut off)': countOf('unknown'),
     refused: countOf('refused'),
     'unanswered at the end': sent.filter((one) => !isAnswered(one)).length,
@@ -65,18 +75,15 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
 };
 
 /** Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners. */
-const judge = async (
-  { platform, hooks, runners }: Deployment,
-  sent: readonly SentDelivery[],
-  mayRepeat202 = false,
-): Promise<OutageReport> => {
+const judge = async ({ platform, hooks, runners }: Deployment, sent: readonly SentDelivery[]): Promise<OutageReport> => {
   const { finalState, acknowledged } = await readFinalState(platform, sent, hooks, runners);
   const { duplicated, outOfOrder, ...rest } = check(finalState);
-  const repeated = (line: string): boolean => mayRepeat202 && / was accepted \d+ times$/.test(line);
+  // A repeated delivery may get 202 again, if it comes while its first event is not in the log yet.
+  const isRepeated202 = (line: string): boolean => / was accepted \d+ times$/.test(line);
   return {
     findings: {
       ...rest,
-      duplicated: duplicated.filter((line) => !repeated(line)),
+      duplicated: duplicated.filter((line) => !isRepeated202(line)),
       outOfOrder: [...outOfOrder, ...lateInLog(sent, finalState.log)],
     },
     figures: {
@@ -135,11 +142,11 @@ const checkRefusals = async ({ platform, hooks }: Deployment): Promise<string[]>
   return live.status === 200 ? wrong : [...wrong, `/livez answers ${live.status}`];
 };
 
-/** F5: see `killAtCommit`. A delivery may be answered with 202 twice, because the first answer was lost. */
+/** F5: see `killAtCommit`. */
 export const runKills = async (deployment: Deployment, rounds: number): Promise<OutageReport> => {
   const { platform, hooks } = deployment;
   const { sent, roundsBetween, unansweredOnDisk } = await killAtCommit(platform, hooks, rounds);
-  const { findings, figures } = await judge(deployment, sent, true);
+  const { findings, figures } = await judge(deployment, sent);
   return {
     // While no API process runs, a runner cannot read what its command needs, and puts the message back.
     findings: { ...findings, outOfOrder: findings.outOfOrder.filter((line) => !line.includes('reached the runner')) },

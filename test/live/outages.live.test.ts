@@ -1,0 +1,44 @@
+// limit: 420 s for this file (test/run.ts)
+import { test } from 'uvu';
+import { equal, is, ok } from 'uvu/assert';
+import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from '../faults/outage-trial.ts';
+import { withPlatform } from '../faults/platform.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
+
+const SHOWN = 5;
+const OPTIONS = { seconds: 10, perSecond: 25 };
+const MAX_ANSWER_MS = 900;
+
+/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, refused or brought out of order. */
+const trial = async (run: (deployment: Awaited<ReturnType<typeof deploy>>) => Promise<OutageReport>) => {
+  let figures: OutageReport['figures'] = {};
+  await withPlatform(async (platform) => {
+    const report = await run(await deploy(platform));
+    ({ figures } = report);
+    const first = Object.fromEntries(Object.entries(report.findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
+    equal(first, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ first, figures }, null, 2));
+    is(figures['unanswered at the end'], 0);
+    is(figures['in the log'], figures['sent deliveries']);
+    is(figures["in the runners' ledgers"], figures['sent deliveries']);
+  });
+  return figures;
+};
+
+test('while the event store is frozen, every delivery is acknowledged in time, and reaches its runner once and in order afterwards', async () => {
+  const figures = await trial((deployment) => runStoreOutage(deployment, 'frozen', OPTIONS));
+  is(figures['unknown (503 or cut off)'], 0);
+  ok(figures['slowest answer, ms']! < MAX_ANSWER_MS * loadFactor(), `an answer took ${figures['slowest answer, ms']} ms`);
+});
+
+test('while the event store and Postgres are frozen, deliveries are acknowledged; if the spool cannot be written either, they get 503 in time', async () => {
+  const figures = await trial((deployment) => runWholeOutage(deployment, OPTIONS));
+  is(figures['unknown while the spool worked'], 0);
+  ok(figures['answered 503 while it did not']! > 0);
+});
+
+test('if serve is killed between the commit of the spool and the answer, the delivery that is sent again is recorded once', async () => {
+  const figures = await trial((deployment) => runKills(deployment, 4));
+  ok(figures['unknown (503 or cut off)']! > 0);
+});
+
+test.run();
