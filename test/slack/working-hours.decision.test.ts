@@ -1,0 +1,74 @@
+import { test } from 'uvu';
+import { equal, is } from 'uvu/assert';
+import { initial, type SlackConfig } from '../../domain/slack/slack-config.ts';
+import { isWorkingTime } from '../../domain/slack/working-hours.ts';
+
+const nineToFive: SlackConfig = { ...initial, working_hours_enabled: true, working_hours_start: '09:00', working_hours_end: '17:00' };
+
+/** Returns for each time (RFC 3339) whether an agent with these settings works. */
+const worksAt = (config: SlackConfig, times: readonly string[]): boolean[] => times.map((time) => isWorkingTime(config, Date.parse(time)));
+
+test('an agent works from the minute in which its working hours start until the minute before they end', () =>
+  equal(
+    worksAt(nineToFive, ['2026-03-02T08:59:59.999Z', '2026-03-02T09:00:00.000Z', '2026-03-02T16:59:59.999Z', '2026-03-02T17:00:00.000Z']),
+    [false, true, true, false],
+  ));
+
+test('without days, an agent works from Monday to Friday; without any day, never', () => {
+  const week = Array.from({ length: 7 }, (_, day) => `2026-03-0${day + 2}T12:00:00.000Z`);
+  equal(worksAt(nineToFive, week), [true, true, true, true, true, false, false]);
+  equal(worksAt({ ...nineToFive, working_hours_days: ['Sun', 'Tue'] }, week), [false, true, false, false, false, false, true]);
+  equal(new Set(worksAt({ ...nineToFive, working_hours_days: [] }, week)), new Set([false]));
+});
+
+test('without start or end, the working hours reach to midnight', () => {
+  const times = ['2026-03-02T00:00:00.000Z', '2026-03-02T23:59:59.999Z'];
+  equal(worksAt({ ...nineToFive, working_hours_start: null }, times), [true, false]);
+  equal(worksAt({ ...nineToFive, working_hours_end: null }, times), [false, true]);
+  equal(worksAt({ ...nineToFive, working_hours_start: null, working_hours_end: null }, times), [true, true]);
+});
+
+test('an agent whose working hours are not enabled always works', () =>
+  is(isWorkingTime({ ...nineToFive, working_hours_enabled: false }, Date.parse('2026-03-01T03:00:00.000Z')), true));
+
+test('the working hours are those of the time zone, whose day can be another than in UTC', () => {
+  const tokyo = { ...nineToFive, working_hours_tz: 'Asia/Tokyo' };
+  // Monday 09:00 in Tokyo is Monday 00:00 UTC; Saturday 09:00 in Tokyo is Saturday 00:00 UTC.
+  equal(worksAt(tokyo, ['2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '2026-03-07T00:00:00.000Z']), [false, true, false]);
+  const kiritimati = { ...nineToFive, working_hours_tz: 'Pacific/Kiritimati' };
+  // Sunday 19:00 UTC is Monday 09:00 there, and Friday 19:00 UTC is Saturday.
+  equal(worksAt(kiritimati, ['2026-03-01T19:00:00.000Z', '2026-03-06T19:00:00.000Z']), [true, false]);
+});
+
+test('the working hours follow the daylight saving time of the zone', () => {
+  const berlin = { ...nineToFive, working_hours_tz: 'Europe/Berlin' };
+  // Berlin changes to summer time on 29 March 2026 and back on 25 October 2026.
+  equal(
+    worksAt(berlin, [
+      '2026-03-27T07:59:59.999Z',
+      '2026-03-27T08:00:00.000Z',
+      '2026-03-30T06:59:59.999Z',
+      '2026-03-30T07:00:00.000Z',
+      '2026-10-26T07:59:59.999Z',
+      '2026-10-26T08:00:00.000Z',
+    ]),
+    [false, true, false, true, false, true],
+  );
+});
+
+test('an hour that the change to winter time repeats is worked twice, and one that the change to summer time skips is not', () => {
+  const nights = (start: string, end: string) =>
+    ({
+      ...nineToFive,
+      working_hours_tz: 'Europe/Berlin',
+      working_hours_days: ['Sun'],
+      working_hours_start: start,
+      working_hours_end: end,
+    }) as const;
+  const october = Array.from({ length: 4 }, (_, hour) => new Date(Date.parse('2026-10-24T23:30:00.000Z') + hour * 3_600_000).toISOString());
+  equal(worksAt(nights('02:00', '03:00'), october), [false, true, true, false]);
+  const march = Array.from({ length: 3 }, (_, hour) => new Date(Date.parse('2026-03-29T00:30:00.000Z') + hour * 3_600_000).toISOString());
+  equal(worksAt(nights('02:00', '03:00'), march), [false, false, false]);
+});
+
+test.run();
