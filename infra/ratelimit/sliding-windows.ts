@@ -19,7 +19,7 @@ export type WindowTable = {
 };
 
 const CAPACITY = 10_000;
-const MAX_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 50;
 /** While the table is unreachable, this process counts alone, and tries the table again after this time. */
 const RETRY_DELAY_MS = 5_000;
 /** The version of a window that this process has not read, or has counted alone. */

@@ -1,0 +1,77 @@
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
+import { createSystemTables } from '../../infra/projector/schema.ts';
+import { createSlidingWindows, type WindowTable } from '../../infra/ratelimit/sliding-windows.ts';
+import { openWindowTable } from '../../infra/ratelimit/window-table.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+const limitOf = (key: string, max: number): RateLimit => ({ key, max, windowMs: 60_000 });
+
+/** Opens the windows of several API processes that use the same database. */
+const openProcesses = async (count: number) => {
+  const databaseUrl = await freshDatabase();
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await createSystemTables(client);
+  await client.end();
+  const tables = Array.from({ length: count }, () => openWindowTable(databaseUrl, silentLogger));
+  afterTest(() => Promise.all(tables.map((table) => table.close())));
+  return tables;
+};
+
+test('two processes together count exactly as many deliveries as the limit allows, also at the same time', async () => {
+  const processes = (await openProcesses(2)).map((table) => createSlidingWindows(table));
+  const limit = limitOf('k', 30);
+  const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take([limit], 1_000 + n)));
+  assert.is(taken.filter((reached) => reached === null).length, 30);
+  assert.is(await processes[0]!.take([limit], 60_999), 0);
+  assert.is(await processes[1]!.take([limit], 61_100), null);
+});
+
+test('a delivery that one of several limits refuses is counted by none of them', async () => {
+  const [one, other] = (await openProcesses(2)).map((table) => createSlidingWindows(table));
+  const [minute, hour] = [limitOf('minute', 2), { key: 'hour', max: 1, windowMs: 3_600_000 }];
+  assert.is(await one!.take([minute, hour], 0), null);
+  for (let n = 1; n < 5; n++) assert.is(await other!.take([minute, hour], n), 1);
+  assert.is(await other!.take([minute], 5), null);
+  assert.is(await one!.take([minute], 6), 0);
+});
+
+test('windows in which nothing is counted any more are read as empty, also after they were deleted', async () => {
+  const [table] = await openProcesses(1);
+  const windows = createSlidingWindows(table);
+  const limit = limitOf('k', 1);
+  assert.is(await windows.take([limit], 0), null);
+  assert.is(await windows.take([limit], 60_000), null);
+  const again = createSlidingWindows(table);
+  assert.is(await again.take([limit], 60_001), 0);
+});
+
+test('while the table is unreachable, a process counts alone, and it takes the common counts again afterwards', async () => {
+  const [table] = await openProcesses(1);
+  const state = { isDown: false };
+  const failing: WindowTable = {
+    read: (limits, now) => (state.isDown ? Promise.reject(new Error('down')) : table!.read(limits, now)),
+    store: (updates) => (state.isDown ? Promise.reject(new Error('down')) : table!.store(updates)),
+  };
+  const [one, other] = [createSlidingWindows(failing), createSlidingWindows(table)];
+  const limit = limitOf('k', 2);
+  assert.is(await one.take([limit], 0), null);
+  state.isDown = true;
+  assert.is(await one.take([limit], 1), null);
+  assert.is(await one.take([limit], 2), 0, 'its own two deliveries');
+  assert.is(await other.take([limit], 3), null, 'the other process knows of one only');
+});
+
+test('without a table, the counts of a process are its own', async () => {
+  const windows = createSlidingWindows();
+  assert.equal(
+    [0, 1, 2].map((now) => windows.take([limitOf('k', 2)], now)),
+    [null, null, 0],
+  );
+});
+
+test.run();
