@@ -12,7 +12,7 @@ import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 const logger = { warn: () => {} };
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const subject = { size: 10, event: 'push', causationDepth: 0 };
-const contentOf = (text: string) => ({ body: bytes(text), media: 'json', json: 'json' }) as const;
+const contentOf = (text: string) => ({ body: bytes(text), media: 'json', json: 'json', needsChecks: false }) as const;
 
 const pattern = (name: string, text: string, action: GuardrailRule['action'] = 'block'): GuardrailRule => ({
   name,
