@@ -191,12 +191,13 @@ const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] 
   return signatures.every((signature) => signature !== null) ? signatures : [];
 };
 
-// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters. Encoding
-// the bytes again shows whether base64 had such bits.
+// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters, but not an
+// odd number of hexadecimal digits. Encoding the bytes again shows whether base64 had such bits.
 const decodeSignature = ({ encoding, algorithm }: SignatureScheme, text: string): Uint8Array | null => {
   const signature = Buffer.from(text, encoding);
   if (algorithm === 'token') return signature;
-  const isExact = signature.length === SIGNATURE_BYTES[algorithm] && (encoding !== 'base64' || signature.toString('base64') === text);
+  const isComplete = encoding === 'base64' ? signature.toString('base64') === text : text.length === signature.length * 2;
+  const isExact = signature.length === SIGNATURE_BYTES[algorithm] && isComplete;
   return isExact ? signature : null;
 };
 

@@ -1,0 +1,202 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { factsOf } from '../../domain/webhooks/delivery.ts';
+import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
+import { PROVIDER_PAYLOADS, type ProviderPayload } from '../fixtures/provider-payloads.ts';
+import { SIGNERS } from '../fixtures/provider-signatures.ts';
+import { type Answer, createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+const given = await createWebhookPlatform();
+
+const connectedTo = async (provider: Provider, secret: string | undefined = SIGNERS[provider].secret): Promise<string> => {
+  const { status, json, text } = await given.connect({ provider, ...(secret === undefined ? {} : { secret }) });
+  assert.is(status, 201, `${provider}: ${text}`);
+  return json.id as string;
+};
+
+const payloadOf = (provider: Provider): ProviderPayload => PROVIDER_PAYLOADS[provider][0]!;
+const now = (): number => Math.floor(Date.now() / 1000);
+
+type Headers = Record<string, string>;
+
+/** The headers of the provider's signature for this body. `time` is the signed time as it is written. */
+const signatureOf = (provider: Provider, hook: string, body: string, time: string): Headers => {
+  const { headers = {}, id } = payloadOf(provider);
+  const url = `https://annals.test/hooks/inbound/${hook}`;
+  return SIGNERS[provider].headersOf({ body, url, id: headers['webhook-id'] ?? id, seconds: time as unknown as number });
+};
+
+const post = (provider: Provider, hook: string, body: string | Uint8Array, signature: Headers): Promise<Answer> => {
+  const headers = { 'content-type': 'application/json', ...payloadOf(provider).headers, ...signature };
+  return given.request(`/hooks/inbound/${hook}`, { method: 'POST', headers, body: body as never });
+};
+
+/** The name of the header with the signature. */
+const signatureHeader = (signature: Headers): string =>
+  Object.keys(signature).find((name) => /signature|token|hmac/.test(name) && !/timestamp/.test(name))!;
+
+const DIGEST = /[0-9a-f]{40,}/g;
+const isHex = (value: string): boolean => value.match(DIGEST) !== null;
+
+/** Malformed forms of a valid signature header. */
+const malformed = (provider: Provider, value: string): Readonly<Record<string, string>> => ({
+  empty: '',
+  'only spaces': '  ',
+  // Stripe and PagerDuty send a list: it is valid if one of its signatures is.
+  ...(provider === 'stripe' || provider === 'pagerduty' ? {} : { doubled: `${value}${value}` }),
+  'with another prefix': value.includes('=') && isHex(value) ? value.replace(/(?:sha\d+|v\d)=/g, 'v9=') : `sha256=${value}`,
+  'without its last character': value.slice(0, -1),
+  'with one character more': `${value}0`,
+  'with a letter that is no digit': isHex(value) ? value.replace(DIGEST, (digest) => `g${digest.slice(1)}`) : `!${value.slice(1)}`,
+  'with a superscript digit': `${value.slice(0, -1)}\u00b2`,
+  // Hexadecimal digits of custom_hmac may be capitals.
+  ...(isHex(value) && provider !== 'custom_hmac' ? { 'in capital letters': value.replace(DIGEST, (digest) => digest.toUpperCase()) } : {}),
+});
+
+for (const provider of PROVIDERS) {
+  const accepted = (): number => given.accepted().length;
+
+  test(`${provider}: a signature that is missing or malformed gets 401`, async () => {
+    const hook = await connectedTo(provider);
+    const { body } = payloadOf(provider);
+    const signature = signatureOf(provider, hook, body, String(now()));
+    const name = signatureHeader(signature);
+    const { [name]: value, ...rest } = signature;
+    const before = accepted();
+    assert.is((await post(provider, hook, body, rest)).status, 401, 'missing');
+    for (const [form, text] of Object.entries(malformed(provider, value!.replace(/,v0=.*$/, ''))))
+      assert.is((await post(provider, hook, body, { ...rest, [name]: text })).status, 401, form);
+    assert.is(accepted(), before);
+  });
+
+  if (provider !== 'gitlab_token')
+    test(`${provider}: a body that is changed after it was signed gets 401, however small the change`, async () => {
+      const hook = await connectedTo(provider);
+      const body = payloadOf(provider).body;
+      const changed = [
+        `${body} `,
+        `\ufeff${body}`,
+        `${body}\r\n`,
+        body.replace(/.$/s, ''),
+        body.startsWith('{') ? JSON.stringify(JSON.parse(body), null, 1) : `${body}&x=1`,
+      ];
+      const signature = signatureOf(provider, hook, body, String(now()));
+      for (const other of changed)
+        assert.is((await post(provider, hook, other, signature)).status, 401, JSON.stringify(other).slice(0, 80));
+      const unclear = body.startsWith('{') ? body.replace('{', '{"\ufffd":1,') : `${body}\ufffd`;
+      const bytes = Buffer.from(unclear).toString('latin1').replace('\u00ef\u00bf\u00bd', '\u00ff');
+      const signed = signatureOf(provider, hook, unclear, String(now()));
+      if (body.startsWith('{')) assert.is((await post(provider, hook, Buffer.from(bytes, 'latin1'), signed)).status, 401, 'invalid UTF-8');
+    });
+
+  const usesTime = JSON.stringify(signatureOf(provider, 'h', 'x', '1')) !== JSON.stringify(signatureOf(provider, 'h', 'x', '2'));
+  if (usesTime && provider !== 'discord')
+    test(`${provider}: a signed time that is no whole number of seconds within 300 s gets 401`, async () => {
+      const hook = await connectedTo(provider);
+      const { body } = payloadOf(provider);
+      const seconds = now();
+      const times = [
+        '',
+        '-1',
+        `${seconds}.5`,
+        `0x${seconds.toString(16)}`,
+        `${seconds}x`,
+        ` ${seconds}1`,
+        String(2 ** 62),
+        String(seconds * 1000),
+        String(seconds - 302),
+        String(seconds + 302),
+      ];
+      const before = accepted();
+      for (const time of times) assert.is((await post(provider, hook, body, signatureOf(provider, hook, body, time))).status, 401, time);
+      assert.is(accepted(), before);
+      for (const time of [seconds - 295, seconds + 295])
+        assert.ok(
+          [202, 200].includes((await post(provider, hook, body, signatureOf(provider, hook, body, String(time)))).status),
+          String(time),
+        );
+    });
+
+  test(`${provider}: a signature with the secret of another integration, or with an empty one, gets 401; an empty secret gets 422`, async () => {
+    const own = provider === 'discord' ? 'a'.repeat(64) : undefined;
+    const hook = await connectedTo(
+      provider,
+      own ?? (provider === 'gitlab' || provider === 'standard_webhooks' ? `whsec_${'A'.repeat(32)}` : 'another secret of 24 bytes or more'),
+    );
+    const { body } = payloadOf(provider);
+    assert.is((await post(provider, hook, body, signatureOf(provider, hook, body, String(now())))).status, 401);
+    assert.is((await given.connect({ provider, secret: '' })).status, 422);
+  });
+
+  test(`${provider}: while two secrets overlap, both are accepted, and the facts say which one matched; then only the new one`, async () => {
+    if (provider === 'discord') return;
+    const fresh =
+      provider === 'gitlab' || provider === 'standard_webhooks' ? `whsec_${'B'.repeat(32)}` : 'the new secret of 24 bytes or more';
+    const rotate = (overlap_seconds: number, hook: string) =>
+      given.call('POST', `webhook-integrations/${hook}/rotate-secret`, { overlap_seconds, secret: fresh });
+    const { body } = payloadOf(provider);
+    const overlapping = await connectedTo(provider);
+    assert.is((await rotate(604_800, overlapping)).status, 200);
+    const answer = await post(provider, overlapping, body, signatureOf(provider, overlapping, body, String(now())));
+    assert.is(answer.status, 202, answer.text);
+    assert.is(factsOf(given.accepted().at(-1)!).matched_secret, 'previous');
+    const replaced = await connectedTo(provider);
+    assert.is((await rotate(0, replaced)).status, 200);
+    assert.is((await post(provider, replaced, body, signatureOf(provider, replaced, body, String(now())))).status, 401);
+    assert.is((await rotate(604_801, replaced)).status, 422);
+    assert.is((await rotate(-1, replaced)).status, 422);
+  });
+
+  const idHeader = Object.entries(payloadOf(provider).headers ?? {}).find(([, value]) => value === payloadOf(provider).id)?.[0];
+  if (idHeader && provider !== 'twilio')
+    test(`${provider}: a delivery id in a header that is missing, too long or has a control character gets 400`, async () => {
+      const hook = await connectedTo(provider);
+      const { body, headers = {} } = payloadOf(provider);
+      const url = `https://annals.test/hooks/inbound/${hook}`;
+      const send = (id: string | null): Promise<Answer> => {
+        const { [idHeader]: _, 'x-shopify-webhook-id': __, ...others } = headers;
+        const signed = SIGNERS[provider].headersOf({ body, url, id: id ?? '', seconds: now() });
+        const all = { 'content-type': 'application/json', ...others, ...signed, ...(id === null ? {} : { [idHeader]: id }) };
+        if (id === null) delete (all as Headers)[idHeader];
+        return given.request(`/hooks/inbound/${hook}`, { method: 'POST', headers: all, body });
+      };
+      const isSigned = provider === 'gitlab' || provider === 'standard_webhooks';
+      assert.ok((isSigned ? [400, 401] : [400]).includes((await send(null)).status), 'missing');
+      assert.is((await send('i'.repeat(256))).status, 400, 'too long');
+      assert.is((await send('a\tb')).status, 400, 'control character');
+    });
+}
+
+/** Providers whose header can have several signatures, and how they are written. */
+const LISTS: Readonly<Partial<Record<Provider, (good: string, bad: number) => string>>> = {
+  stripe: (good, bad) => good.replace(/,v1=/, `${`,v1=${'0'.repeat(64)}`.repeat(bad)},v1=`).replace(/,v0=.*$/, ''),
+  pagerduty: (good, bad) => `${`v1=${'0'.repeat(64)},`.repeat(bad)}${good.split(',').at(-1)}`,
+  standard_webhooks: (good, bad) => `${`v1,${'A'.repeat(43)}= `.repeat(bad)}${good}`,
+  gitlab: (good, bad) => `${`v1,${'A'.repeat(43)}= `.repeat(bad)}${good}`,
+};
+
+for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: string, bad: number) => string][])
+  test(`${provider}: of ten signatures the last may be the valid one; eleven get 401`, async () => {
+    const hook = await connectedTo(provider);
+    const { body } = payloadOf(provider);
+    const signature = signatureOf(provider, hook, body, String(now()));
+    const name = signatureHeader(signature);
+    const send = (bad: number) => post(provider, hook, body, { ...signature, [name]: listOf(signature[name]!, bad) });
+    assert.is((await send(10)).status, 401);
+    assert.is((await send(9)).status, 202);
+  });
+
+test('pausing an integration keeps the reason until it is resumed, and deliveries meanwhile are recorded as blocked', async () => {
+  const hook = await connectedTo('github');
+  const path = `webhook-integrations/${hook}`;
+  const paused = await given.call('PATCH', path, { is_paused: true, paused_reason: 'release freeze' });
+  assert.equal([paused.status, paused.json.is_paused, paused.json.paused_reason], [200, true, 'release freeze']);
+  const { body } = payloadOf('github');
+  const sent = await post('github', hook, body, signatureOf('github', hook, body, ''));
+  assert.equal([sent.status, sent.json.outcome], [202, 'blocked']);
+  assert.is(factsOf(given.ofType('WebhookBlocked').at(-1)!).reason, 'paused');
+  const resumed = await given.call('PATCH', path, { is_paused: false });
+  assert.equal([resumed.json.is_paused, resumed.json.paused_reason], [false, null]);
+});
+
+test.run();
