@@ -1,3 +1,4 @@
+import { Refusal } from './refusal.ts';
 import type { TenantRole } from './tenants/tenant-role.ts';
 
 /**
@@ -18,8 +19,23 @@ export type Principal =
       /** If true, the API key allows only reads. */
       readonly read_only?: true;
     }
-  | { readonly kind: 'runner'; readonly agent_id: string; readonly tenant_id: string; readonly key_id: string; readonly read_only?: true }
+  | {
+      readonly kind: 'runner';
+      readonly agent_id: string;
+      readonly tenant_id: string;
+      readonly key_id: string;
+      readonly read_only?: true;
+      /** If true, the tenant is suspended: the runner may only end its sessions. */
+      readonly is_suspended?: true;
+    }
   | { readonly kind: 'system'; readonly name: string };
+
+export const tenantSuspended = (): Refusal => new Refusal('tenant_suspended', 'The tenant is suspended');
+
+/** Refuses a runner whose tenant is suspended. @throws Refusal tenant_suspended */
+export const assertNotSuspended = (principal: Principal): void => {
+  if (principal.kind === 'runner' && principal.is_suspended) throw tenantSuspended();
+};
 
 /** Returns the id of the calling user or agent or, if the caller is the platform itself, the name of its component. */
 export const callerIdOf = (principal: Principal): string =>

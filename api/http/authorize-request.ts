@@ -56,11 +56,11 @@ export const requestInfoOf = (c: Context, runtime: Runtime, principal: Principal
  * Returns a function that authenticates and authorizes the requests of this route. The route calls it before reading
  * the query and the body, so that an unauthorized caller learns nothing from validation errors.
  */
-export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit'>, runtime: Runtime) => {
+export const authorizeRequest = (row: Pick<Operation, 'method' | 'path' | 'permit' | 'inSuspendedTenant'>, runtime: Runtime) => {
   const names = pathParameters(row.path);
   return async (c: Context): Promise<AuthorizedRequest> => {
     const params: Record<string, string> = c.req.param();
-    const principal = row.permit === 'none' ? anonymous : await runtime.authenticate(c);
+    const principal = row.permit === 'none' ? anonymous : await runtime.authenticate(c, row);
     assertParameters(names, params);
     const as = await runtime.authorize(principal, row.permit, params);
     if (as === 'guest' && !isRead(row)) throw new Refusal('forbidden', 'A super-admin can read in this tenant, but not change anything');

@@ -108,6 +108,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * only `*` is accepted.
    */
   readonly noETag?: true;
+  /** Whether a runner may call the operation while its tenant is suspended. `preauthorize` then checks the runner. */
+  readonly inSuspendedTenant?: true;
   /** Whether the operation can fail because of the answer of another host. It then has the status 502. */
   readonly asksOtherHosts?: true;
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;

@@ -44,7 +44,7 @@ export type Runtime = {
    * Identifies the caller and applies the rate limits.
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, rate_limited
    */
-  readonly authenticate: (c: Context) => Promise<Principal>;
+  readonly authenticate: (c: Context, options?: { readonly inSuspendedTenant?: true }) => Promise<Principal>;
   /**
    * Checks that the caller may use the route. Returns 'guest' for a super-admin who is not a member of the tenant.
    * @throws Refusal forbidden, not_found, tenant_suspended

@@ -39,6 +39,7 @@ const endOperation = (action: string, type: Session.EndEvent, summary: string) =
     summary,
     details: 'The same request again changes nothing. A session that has ended in another way is refused with 409.',
     permit: 'any',
+    inSuspendedTenant: true,
     permissionNote:
       type === 'SessionCancelled' ? "Requires the runner key of the session's agent, or the permission `agent:assign` on it." : RUNNER_ONLY,
     preauthorize: checkWriter(type === 'SessionCancelled' ? 'assigners' : 'runner'),

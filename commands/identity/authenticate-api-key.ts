@@ -2,7 +2,7 @@ import { PLATFORM } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import { publicIdOf } from '../../domain/identity/api-key-format.ts';
 import * as User from '../../domain/identity/user.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { type Principal, tenantSuspended } from '../../domain/principal.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { lesserRole } from '../../domain/tenants/tenant-role.ts';
@@ -74,7 +74,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
     const { state: tenant } = await cache.loadCached(Tenant, key.tenant_id!, key.tenant_id!);
     if (Tenant.isClosed(tenant)) throw unauthorized('The API key is not valid');
     if (!tenant.members[user.id]) throw new Refusal('key_owner_inactive', 'The owner of this API key is no longer a member of the tenant');
-    if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');
+    if (tenant.is_suspended && key.kind === 'tenant') throw tenantSuspended();
     if (key.role && !lesserRole(tenant.members[user.id]!.role, key.role))
       throw new Refusal('key_owner_inactive', `The owner of this API key may no longer act as ${key.role}`);
     return key.kind === 'tenant'
@@ -85,6 +85,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
           tenant_id: key.tenant_id!,
           key_id: key.id,
           ...(key.read_only ? { read_only: true } : {}),
+          ...(tenant.is_suspended ? { is_suspended: true } : {}),
         };
   };
 

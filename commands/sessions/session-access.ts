@@ -1,4 +1,4 @@
-import type { Principal } from '../../domain/principal.ts';
+import { assertNotSuspended, type Principal } from '../../domain/principal.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
@@ -20,15 +20,26 @@ const isStarter = (principal: Principal, { created_by_id }: Session.Session): bo
   principal.kind === 'user' && principal.user_id === created_by_id;
 
 /**
+ * Checks that a runner is that of the session's agent. The runner of a suspended tenant, which can only end sessions, may
+ * learn nothing about others. @throws Refusal not_found, tenant_suspended
+ */
+const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {
+  const { state } = await ctx.load(Session, session_id);
+  const isOwn = principal.tenant_id === ctx.tenant && state.status !== 'absent' && principal.agent_id === state.agent_id;
+  if (isOwn) return;
+  assertNotSuspended(principal);
+  throw notFound();
+};
+
+/**
  * Checks that the caller may write to a session: the runner of its agent, or one of `others`. A user also needs the
  * permission to assign work to the agent.
  * @throws Refusal not_found if there is no such session, or the caller may not see its agent; forbidden, tenant_suspended
  */
 export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {
   const { principal } = ctx;
+  if (principal.kind === 'runner') return requireOwnRunner(ctx, principal, session_id);
   const { state: session } = await loadSession(ctx, session_id);
-  if (principal.kind === 'runner' && (principal.tenant_id !== ctx.tenant || principal.agent_id !== session.agent_id)) throw notFound();
-  if (principal.kind === 'runner') return ctx.require({ all: ['agent:assign'], runner: true }, session.agent_id);
   if (others === 'assigners' || (others === 'starter' && isStarter(principal, session)))
     return ctx.require('agent:assign', session.agent_id);
   await ctx.require('agent:read', session.agent_id);

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
+import type { Runtime } from '../../api/http/runtime.ts';
 import { assertOwnPage, type SignInCookies } from '../../api/identity/sign-in-cookies.ts';
 import type { Authenticator } from '../../commands/identity/authenticate.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { assertNotSuspended, type Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 
@@ -15,10 +16,11 @@ export type RequestAuthenticationDeps = {
 
 export type RequestAuthentication = {
   /**
-   * Identifies the caller by the Authorization header, or by the cookie if that header is missing.
-   * @throws Refusal unauthorized, forbidden, rate_limited …
+   * Identifies the caller by the Authorization header, or by the cookie if that header is missing. Only with
+   * `inSuspendedTenant`, it accepts the runner key of a suspended tenant.
+   * @throws Refusal unauthorized, forbidden, tenant_suspended, rate_limited …
    */
-  readonly authenticate: (c: Context) => Promise<Principal>;
+  readonly authenticate: Runtime['authenticate'];
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
   /**
@@ -66,10 +68,12 @@ export const requestAuthentication = ({
 
   return {
     byCookie,
-    authenticate: (c) => {
+    authenticate: async (c, { inSuspendedTenant = false } = {}) => {
       const authorization = c.req.header('authorization');
       if (authorization === undefined && cookies.session(c) !== undefined) return byCookie(c);
-      return withinLimits(c, authorization, () => authenticator.byHeader(authorization));
+      const principal = await withinLimits(c, authorization, () => authenticator.byHeader(authorization));
+      if (!inSuspendedTenant) assertNotSuspended(principal);
+      return principal;
     },
     attempt: async (c, work) => {
       const from = address(c);

@@ -6,6 +6,7 @@ import { reservedVariables, variableNames } from '../../infra/config.ts';
 import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
 import { INVITATION_GUARDS } from '../two-tenants/invitation-guards.ts';
 import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
+import { SESSION_GUARDS } from '../two-tenants/session-guards.ts';
 import { SKILL_GUARDS } from '../two-tenants/skill-guards.ts';
 import { TOOL_GUARDS } from '../two-tenants/tool-guards.ts';
 
@@ -242,7 +243,7 @@ test('no file has a vague name such as utils or index', () =>
 
 test('every line of code that the mutation tests replace occurs in its source file', () =>
   equal(
-    [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS].filter(({ edits }) =>
+    [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SESSION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS].filter(({ edits }) =>
       edits.some(([file, from]) => !textOf(file).includes(from)),
     ),
     [],

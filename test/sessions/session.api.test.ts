@@ -255,6 +255,40 @@ test('the sessions of an agent are listed newest first with names, and filtered 
   assert.is((await p.send('GET', `${other.path}/sessions?status=unknown`)).status, 422);
 });
 
+test('while its tenant is suspended, a runner may end its sessions, and nothing else', async () => {
+  const created = (await p.send('POST', '/admin/tenants', { body: { name: 'S', slug: 'suspended', owner_email: 's@example.com' } }))
+    .body as Json;
+  const [tenant, key] = [`/tenant/${created.id}`, String(created.owner_key)];
+  const post = (path: string, by: string, body: object = {}) => p.send('POST', `${tenant}${path}`, { key: by, body });
+  const id = ((await post('/agents', key, { name: 'A', slug: 'a' })).body as Json).id;
+  const runner = String(((await post(`/agents/${id}/runner-keys`, key, { name: 'r' })).body as Json).key);
+  const start = async () => ((await post(`/agents/${id}/sessions`, runner)).body as Json).id;
+  const [one, two, three] = [await start(), await start(), await start()];
+  await p.send('POST', `/admin/tenants/${created.id}/suspend`, { body: { reason: 'unpaid' } });
+  const refused = [
+    await post(`/agents/${id}/sessions`, runner),
+    await post(`/sessions/${one}/messages`, runner, { role: 'assistant', content: 'x' }),
+    await p.send('GET', `${tenant}/agents/${id}`, { key: runner }),
+    await p.send('GET', '/me', { key: runner }),
+    await post(`/sessions/${one}/cancel`, key),
+    await post(`/sessions/c${'0'.repeat(24)}/complete`, runner),
+  ];
+  for (const answer of refused) assert.equal([answer.status, (answer.body as Json).code], [403, 'tenant_suspended'], answer.text);
+  const ended = [
+    await post(`/sessions/${one}/complete`, runner),
+    await post(`/sessions/${two}/fail`, runner),
+    await post(`/sessions/${three}/cancel`, runner),
+  ];
+  assert.equal(
+    ended.map(({ status, body }) => [status, (body as Json).status]),
+    [
+      [200, 'completed'],
+      [200, 'failed'],
+      [200, 'cancelled'],
+    ],
+  );
+});
+
 test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -127,7 +127,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   mutant(
     'a suspended tenant is accepted',
     'commands/identity/authenticate-api-key.ts',
-    "if (tenant.is_suspended) throw new Refusal('tenant_suspended', 'The tenant is suspended');",
+    "if (tenant.is_suspended && key.kind === 'tenant') throw tenantSuspended();",
     '',
   ),
   mutant(

@@ -189,6 +189,8 @@ export const seesNoAgent = (who: PrincipalName): boolean => hasOnlyAgentRoles(wh
 
 /** The statuses that a response may have. 200 means any success status. */
 export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
+  // A runner may end sessions while its tenant is suspended, so its credential is not refused before the path is read.
+  if (who === 'runner of suspended tenant' && rule.onSession && !rule.ofStarter && !target.read) return [403, 404];
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
   if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession)) return [403];

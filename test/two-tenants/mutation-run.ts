@@ -6,10 +6,18 @@ import { CALLER_GUARDS } from './caller-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
 import { INVITATION_GUARDS } from './invitation-guards.ts';
 import { RESOURCE_GUARDS } from './resource-guards.ts';
+import { SESSION_GUARDS } from './session-guards.ts';
 import { SKILL_GUARDS } from './skill-guards.ts';
 import { TOOL_GUARDS } from './tool-guards.ts';
 
-const MUTANTS: readonly Mutant[] = [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS];
+const MUTANTS: readonly Mutant[] = [
+  ...CALLER_GUARDS,
+  ...RESOURCE_GUARDS,
+  ...INVITATION_GUARDS,
+  ...SESSION_GUARDS,
+  ...SKILL_GUARDS,
+  ...TOOL_GUARDS,
+];
 
 const root = join(import.meta.dirname, '../..');
 

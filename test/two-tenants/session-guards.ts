@@ -1,0 +1,29 @@
+import { type Mutant, mutant } from './guard.ts';
+
+const ACCESS = 'commands/sessions/session-access.ts';
+
+/** Mutants without one of the guards of sessions and their files. Each name describes the fault. */
+export const SESSION_GUARDS: readonly Mutant[] = [
+  mutant('sessions: the runner of another agent may write', ACCESS, ' && principal.agent_id === state.agent_id', ''),
+  mutant(
+    'sessions: everybody who may assign work appends messages',
+    ACCESS,
+    "(others === 'starter' && isStarter(principal, session))",
+    "others === 'starter'",
+  ),
+  mutant('sessions: who started a session needs no permission', ACCESS, "return ctx.require('agent:assign', session.agent_id);", 'return;'),
+  mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
+  mutant('files: every member reads them', 'api/sessions/session-file.ts', "await ctx.may('agent:chat:read', file.agent_id)", 'true'),
+  mutant(
+    'files: those of every tenant are found',
+    'projections/sessions/attachment.queries.ts',
+    "    .where('attachment.tenant_id', '=', tenant_id)\n",
+    '',
+  ),
+  mutant(
+    'the runner of a suspended tenant is accepted',
+    'infra/processes/request-authentication.ts',
+    'if (!inSuspendedTenant) assertNotSuspended(principal);',
+    '',
+  ),
+];
