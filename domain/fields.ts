@@ -80,22 +80,27 @@ const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < Y
 
 const toUpperCase = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value);
 
-/**
- * A schema for RFC 3339 date-times with `Z` or an offset. The parsed value is the text itself. (A schema that changes the
- * value, such as `Instant`, cannot have an example in the OpenAPI document.)
- */
-export const InstantText = z.iso
+const UpperCaseInstant = z.iso
   .datetime({ offset: true, message: 'must be an RFC 3339 date-time' })
   .refine(hasFourDigitYear, 'must be in the years 0001 to 9999');
 
 /** Converts a text that `InstantText` accepts to UTC with milliseconds. */
-export const instantOf = (text: string): string => new Date(text).toISOString();
+export const instantOf = (text: string): string => new Date(text.toUpperCase()).toISOString();
 
 /**
  * A schema for RFC 3339 date-times with `Z` or an offset; `t` and `z` are accepted in lower case. The parsed value is
  * in UTC with milliseconds.
  */
-export const Instant = z.preprocess(toUpperCase, InstantText.transform(instantOf));
+export const Instant = z.preprocess(toUpperCase, UpperCaseInstant.transform(instantOf));
+
+/**
+ * Like `Instant`, but the parsed value is the text itself. (A schema that changes the value cannot have an example in
+ * the OpenAPI document.)
+ */
+export const InstantText = z
+  .string()
+  .refine((instant) => UpperCaseInstant.safeParse(instant.toUpperCase()).success, 'must be an RFC 3339 date-time in the years 0001 to 9999')
+  .meta({ format: 'date-time' });
 
 /** A schema for times in responses: RFC 3339 in UTC with milliseconds. */
 export const Timestamp = z.string().meta({ format: 'date-time', examples: ['2026-03-14T09:26:53.589Z'] });

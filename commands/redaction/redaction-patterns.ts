@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayText, text } from '../../domain/fields.ts';
+import { displayText } from '../../domain/fields.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx, Loaded } from '../context.ts';
@@ -9,7 +9,7 @@ import { assertPattern } from '../pattern-compiler.ts';
 const MAX_TEST_LENGTH = 8_192;
 
 const redactionPatternFields = {
-  pattern: text(1, 1024).meta({
+  pattern: displayText(1, 1024).meta({
     description: 'A regular expression in the syntax of RE2: without look-around and back references. What it matches is replaced',
     examples: ['CUST-\\d{6}'],
   }),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { GuardrailRule, GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
@@ -25,7 +26,10 @@ const rulesOfIntegration = ({ state, ...loaded }: Loaded<Integration.Integration
 });
 
 /** Returns the rules for the deliveries to all integrations of the tenant. */
-export const tenantRules = async (ctx: Ctx): Promise<Loaded<Rules>> => rulesOfTenant(await ctx.load(TenantGuardrails, ctx.tenant));
+export const tenantRules = async (ctx: Ctx): Promise<Loaded<Rules>> => {
+  const loaded = await ctx.load(TenantGuardrails, ctx.tenant);
+  return rulesOfTenant({ ...loaded, position: loaded.position ?? (await ctx.load(Tenant, ctx.tenant)).position });
+};
 
 /** Replaces the rules of the tenant. @throws Refusal invalid */
 export const replaceTenantRules = async (

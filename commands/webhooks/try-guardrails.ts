@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { InstantText, instantOf } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
-import { invalid } from '../../domain/refusal.ts';
 import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
@@ -129,7 +128,6 @@ export const checkTrial = (
   { rules, ...times }: z.output<typeof GuardrailTrial>,
 ): { readonly from: string; readonly to: string } => {
   const [from, to] = [instantOf(times.from), instantOf(times.to)];
-  if (from >= to) throw invalid('/to', 'must be after from');
   assertUsable(ctx, '/rules', rules);
   return { from, to };
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayText, integer, text } from '../fields.ts';
+import { displayText, integer } from '../fields.ts';
 import { DETECTORS } from '../redaction/detectors.ts';
 import { MAX_BODY_BYTES } from './delivery-body.ts';
 
@@ -41,12 +41,14 @@ const GuardrailOptions = z
       .meta({ description: 'For `size`: applies to a body with more bytes', examples: [100_000] }),
     allow: Events.optional().meta({ description: 'For `event_filter`: applies to every event but these' }),
     deny: Events.optional().meta({ description: 'For `event_filter`, in place of `allow`: applies to these events' }),
-    path: text(1, 1024).optional().meta({ description: 'For `json_path`: a JSONPath query (RFC 9535). Applies if it selects a value' }),
+    path: displayText(1, 1024)
+      .optional()
+      .meta({ description: 'For `json_path`: a JSONPath query (RFC 9535). Applies if it selects a value' }),
     when: z
       .enum(['present', 'absent'])
       .optional()
       .meta({ description: 'For `json_path`: `absent` makes the rule apply if the query selects nothing. Default: `present`' }),
-    pattern: text(1, 1024).optional().meta({
+    pattern: displayText(1, 1024).optional().meta({
       description:
         'For `pattern`: a regular expression in the syntax of RE2. Applies if it matches a part of a text in the body: a string, a name or a number in JSON, a name or a value in a form',
     }),

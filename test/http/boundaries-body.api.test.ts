@@ -50,7 +50,9 @@ const withValue = (unresolved: Schema, body: unknown, [first, ...rest]: readonly
 /** The body with an unknown field. So the request is refused in any case and changes nothing. */
 const withUnknownField = (body: unknown): unknown =>
   Array.isArray(body) ? [{ ...(body[0] as object), [UNKNOWN]: 1 }, ...body.slice(1)] : { ...(body as object), [UNKNOWN]: 1 };
-const isSemantic = ({ path }: BodyProbe): boolean => path.some((name) => name in SEMANTIC_FIELDS);
+/** Which options and actions a guardrail rule may have depends on its kind. */
+const OF_GUARDRAIL_RULE = /^rules$|(?:^|\/)0\/(?:options|action)(?:\/|$)/;
+const isSemantic = ({ path }: BodyProbe): boolean => path.some((name) => name in SEMANTIC_FIELDS) || OF_GUARDRAIL_RULE.test(path.join('/'));
 
 /** Whether a field may refuse the value for its characters, which no JSON Schema describes. */
 const hasUnsafeCharacter = ({ value }: BodyProbe): boolean => typeof value === 'string' && /[\n\u202e]/.test(value);

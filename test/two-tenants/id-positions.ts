@@ -146,6 +146,7 @@ const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<
   if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
   if (type === 'boolean') return true;
   if (schema.format === 'email') return `made${createdCount++}@example.test`;
+  if (schema.format === 'date-time') return '2030-01-01T00:00:00Z';
   if (schema.format === 'uri') return `https://example.com/made${createdCount++}`;
   return 'made'.concat(String(createdCount++)).padEnd(schema.minLength ?? 1, 'x');
 };
