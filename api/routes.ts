@@ -46,6 +46,7 @@ import { agentIntegrationOperations } from './webhooks/agent-integrations.ts';
 import { deliveryOperationsOf } from './webhooks/delivery.ts';
 import { guardrailOperations } from './webhooks/guardrails.ts';
 import { integrationOperations } from './webhooks/integration.ts';
+import { replayOperations } from './webhooks/replay.ts';
 import { skillWebhookOperations } from './webhooks/skill-webhook.ts';
 import { testDeliveryOperationsOf } from './webhooks/test-delivery.ts';
 import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
@@ -92,6 +93,7 @@ const areasOf = ({
     ...tryGuardrailsOperationOf({ readDelivery: storedDelivery, evaluate: evaluateTrial, clock: () => performance.now() }),
     ...deliveryOperationsOf(storedDelivery),
     ...testDeliveryOperationsOf(webhookPorts),
+    ...replayOperations,
     ...redactionOperations,
   },
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },

@@ -20,6 +20,7 @@ const EXAMPLE_IDS = {
   'runner credential': 'cjqwx4hh5344tfjgvq4k7bn7x',
   'webhook integration': 'cj8b7tfq7xkwo886vompzom75',
   delivery: 'cwbbr4qmw2wxfogo4mvn4a4wf',
+  job: 'cr4j8m2q6t0w3z7c1f5h9k2n6',
   mailbox: 'cm2v7q0x4h1n8s5k3b6d9f2g4',
   message: 'ct8w3e6r1y5u0i7o2p4a9s6d1',
   attachment: 'cf4g7h1j0k3l6z9x2c5v8b1n4',

@@ -16,6 +16,7 @@ import { tools } from './tools/tool.ts';
 import { deliveries } from './webhooks/delivery.ts';
 import { integrations } from './webhooks/integration.ts';
 import { invocations } from './webhooks/invocation.ts';
+import { replays } from './webhooks/replay-job.ts';
 
 /** All projections. The worker process keeps them up to date. */
 export const projections = [
@@ -30,6 +31,7 @@ export const projections = [
   invocations,
   models,
   plans,
+  replays,
   runnerCredentials,
   sessions,
   skills,

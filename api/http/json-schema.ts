@@ -94,6 +94,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'webhook-integrations': 'The id of the webhook integration',
   inbound: 'The id of the webhook integration',
   deliveries: 'The id of the delivery',
+  jobs: 'The id of the job',
   sessions: 'The id of the session',
   files: 'The SHA-256 of the file, in hex',
   'allowed-accounts': 'The id of the allowed account',

@@ -18,7 +18,7 @@ export const Redeliver = z
 export type Redelivery = { id: string; message_id: string; agent_id: string; requeued_at: string };
 
 /** Checks that an agent accepts deliveries. @throws Refusal invalid, conflict */
-const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
+export const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw invalid('/agent_id', 'there is no such agent', 'unknown_agent');
   if (!state.is_active) throw conflict('/agent_id', 'agent_inactive', 'The agent is not active: activate it first');

@@ -12,6 +12,7 @@ import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
+import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -66,7 +67,9 @@ export const work = async (config: Config): Promise<Closable> => {
   let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
-  const timed = [startTenantCloser, startSessionExpirer].map((start) => start({ log, databaseUrl: config.databaseUrl!, logger }));
+  const timed = [startTenantCloser, startSessionExpirer, startDeliveryReplayer].map((start) =>
+    start({ log, databaseUrl: config.databaseUrl!, logger }),
+  );
   const skillWebhookHider = startSkillWebhookHider({ log, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];

@@ -20,6 +20,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
   listDeliveries: 'a list that is not among those of decisions.md; each of them has it',
   listTenantDeliveries: 'a list that is not among those of decisions.md; each of them has it',
+  getJob: 'how far a job is now',
   listAgentIntegrations: 'a list that is not among those of decisions.md',
   listAgentMailboxes: 'a list that is not among those of decisions.md',
   listAgentAttachments: 'a list that is not among those of decisions.md',

@@ -4489,6 +4489,76 @@ from
       51
   ) as "page";
 
+-- jobById: call
+select
+  wanted.at::integer as at,
+  found.value,
+  found.revision
+from
+  unnest($1::text[], $2::text[]) with ordinality as wanted ("tenant_id", "id", at)
+  cross join lateral (
+    select
+      stored."doc" as value,
+      stored.revision
+    from
+      "replays"."jobs" stored
+    where
+      stored."tenant_id" = wanted."tenant_id"
+      and stored."id" = wanted."id"
+    limit
+      1
+  ) found;
+
+-- runningJobs: call
+select
+  "job"."tenant_id",
+  "job"."id"
+from
+  "replays"."jobs" as "job"
+where
+  "job"."running_since" <= $1
+order by
+  "job"."running_since",
+  "job"."id"
+limit
+  50;
+
+-- replayableIds: of an integration
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."received_at" >= $3
+  and "delivery"."received_at" < $4
+  and "delivery"."outcome" in ($5, $6)
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  $7;
+
+-- replayableIds: with every filter
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."received_at" >= $3
+  and "delivery"."received_at" < $4
+  and "delivery"."outcome" = $5
+  and "delivery"."event" = $6
+  and "delivery"."id" = any ($7)
+order by
+  "delivery"."received_at",
+  "delivery"."id"
+limit
+  $8;
+
 -- deliveryMarks: call
 select
   "delivery"."id",

@@ -94,6 +94,9 @@ PUT    /tenant/{tenant_id}/guardrails                                   tenant:i
 POST   /tenant/{tenant_id}/guardrails/try                               tenant:integrations:read
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/deliveries         tenant:read on delivery
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/test-delivery      tenant:integrations:write
+POST   /tenant/{tenant_id}/webhook-integrations/{id}/replay             tenant:integrations:write
+GET    /tenant/{tenant_id}/jobs/{id}                                    tenant:integrations:read
+POST   /tenant/{tenant_id}/jobs/{id}/cancel                             tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner

@@ -41,6 +41,7 @@ const ID = '^c[a-z0-9]{24}$';
 const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-keys': 'runner key',
   'webhook-integrations': 'integration',
+  jobs: 'job',
   'runner-credentials': 'runner credential',
   'cron-jobs': 'cron job',
   'cron-blackouts': 'blackout',

@@ -25,6 +25,7 @@ export type ResourceType =
   | 'runner key'
   | 'integration'
   | 'delivery'
+  | 'job'
   | 'session'
   | 'file'
   | 'runner credential'
@@ -143,6 +144,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const otherJob = await post(`/agents/${second}/cron-jobs`, { ...jobFields, target: second });
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
+  const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
+  const replay = await post(`/webhook-integrations/${integration.id}/replay`, replayRange);
   const resources: Resources = {
     tenant: id,
     agent,
@@ -157,6 +160,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'runner key': runnerKey.id,
     integration: integration.id,
     delivery: await sendDelivery(p, integration),
+    job: replay.id,
     session,
     file,
     'runner credential': (await issueCredential(p, id, agent)).id,

@@ -1,0 +1,47 @@
+import { cancelReplay, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { jobById, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
+import { Job, replays } from '../../projections/webhooks/replay-job.ts';
+import { type Operations, operation } from '../http/operation.ts';
+
+const JOB = '/tenant/:tenant_id/jobs/:id';
+
+/** The operations that send many deliveries again, by a job. */
+export const replayOperations: Operations = {
+  replayDeliveries: operation({
+    method: 'post',
+    path: '/tenant/:tenant_id/webhook-integrations/:id/replay',
+    summary: 'Send many deliveries to runners again',
+    details:
+      'A job sends each of the selected deliveries once, as a new message. They are those that were received when the job is requested, at most 5,000. Blocked and rejected deliveries are left out, because they are not for a runner.',
+    permit: 'tenant:integrations:write',
+    body: ReplayRequest,
+    reply: Job,
+    status: 202,
+    noETag: true,
+    run: (ctx, input) =>
+      requestReplay(ctx, input, async (filter) => {
+        const end = await ctx.logEnd();
+        if (end) await ctx.reads.passed(deliveries.name, end);
+        return replayableIds(ctx.reads, { ...filter, tenant_id: ctx.tenant });
+      }),
+  }),
+  getJob: operation({
+    method: 'get',
+    path: JOB,
+    summary: 'Read how far a job is',
+    permit: 'tenant:integrations:read',
+    reply: Job,
+    projection: replays.name,
+    run: (ctx, { id }) => jobById(ctx.reads, ctx.tenant, id),
+  }),
+  cancelJob: operation({
+    method: 'post',
+    path: `${JOB}/cancel`,
+    summary: 'Cancel a job',
+    details: 'It takes effect after the present batch of at most 100 deliveries. What was sent before stays sent.',
+    permit: 'tenant:integrations:write',
+    reply: Job,
+    run: cancelReplay,
+  }),
+};

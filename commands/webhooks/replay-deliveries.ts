@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { displayText, Instant } from '../../domain/fields.ts';
+import { Id25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
+import { checkOnce } from '../check-once.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { checkAgent } from './redeliver.ts';
+
+const MAX_IDS = 1_000;
+
+export const ReplayRequest = z
+  .strictObject({
+    from: Instant.meta({ description: 'Only deliveries at or after this time', examples: ['2026-11-21T10:00:00Z'] }),
+    to: Instant.meta({ description: 'Only deliveries before this time', examples: ['2026-11-21T11:00:00Z'] }),
+    outcome: z
+      .enum(['accepted', 'dead'])
+      .nullish()
+      .meta({ description: 'Only deliveries with this outcome. Blocked and rejected ones are not for a runner', examples: ['dead'] }),
+    event: displayText(1, 128)
+      .nullish()
+      .meta({ description: "Only deliveries with this event, by the provider's name of it", examples: ['push'] }),
+    ids: z
+      .array(Id25)
+      .min(1)
+      .max(MAX_IDS)
+      .nullish()
+      .meta({ description: 'Only deliveries with these ids', examples: [null] }),
+    agent_id: Id25.nullish().meta({
+      description: 'The agent that gets the deliveries; absent: the agent that got each of them first',
+      examples: [null],
+    }),
+    dry_run: z.boolean().default(false).meta({ description: 'Only count the deliveries: nothing is recorded or sent' }),
+  })
+  .meta({ id: 'ReplayRequest' });
+
+/** Which deliveries are looked for. `limit` is the maximum number of them. */
+export type ReplayFilter = {
+  readonly integration_id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly outcome: string | undefined;
+  readonly event: string | undefined;
+  readonly ids: readonly string[] | undefined;
+  readonly limit: number;
+};
+
+/** Finds the deliveries that the filter selects and that a runner may get, in the order of their receipt. */
+export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
+
+/** A job as responses show it. The id is null for a dry run. */
+export type JobView = {
+  id: string | null;
+  kind: 'deliveries_replay';
+  status: ReplayJob.ReplayJob['status'] | 'dry_run';
+  done: number;
+  total: number;
+  error: string | null;
+  created_at: string;
+  finished_at: string | null;
+};
+
+const viewOf = ({ id, state, ...loaded }: Loaded<ReplayJob.ReplayJob>): Loaded<JobView> => {
+  const { status, done, ids, error, created_at, finished_at } = state;
+  const view: JobView = { id, kind: 'deliveries_replay', status, done, total: ids.length, error, created_at, finished_at };
+  return { ...loaded, id, state: view };
+};
+
+const dryRun = (total: number, at: string): Loaded<JobView> => {
+  const view: JobView = {
+    id: null,
+    kind: 'deliveries_replay',
+    status: 'dry_run',
+    done: 0,
+    total,
+    error: null,
+    created_at: at,
+    finished_at: at,
+  };
+  return { id: '', revision: -1, position: null, state: view };
+};
+
+/**
+ * Requests that deliveries of an integration are sent to runners again, by a job. With `dry_run`, only counts them.
+ * @throws Refusal not_found, invalid, conflict, unavailable
+ */
+export const requestReplay = async (
+  ctx: Ctx,
+  { tenant_id, id: integration_id, dry_run, ...input }: Input<typeof ReplayRequest, 'tenant_id' | 'id'>,
+  find: FindReplayable,
+): Promise<Loaded<JobView>> => {
+  const { state } = await ctx.load(Integration, integration_id);
+  Integration.assertConnected(state, tenant_id);
+  const [from, to] = [new Date(input.from).toISOString(), new Date(input.to).toISOString()];
+  if (from >= to) throw invalid('/to', 'must be later than from');
+  const agent_id = input.agent_id ?? null;
+  if (agent_id) await checkOnce(ctx, () => checkAgent(ctx, agent_id));
+  const { outcome, event } = input;
+  const filter = { integration_id, from, to, outcome: outcome ?? undefined, event: event ?? undefined, ids: input.ids ?? undefined };
+  const ids = await ctx.sideEffect(() => find({ ...filter, limit: ReplayJob.MAX_REPLAYED + 1 }));
+  if (ids.length > ReplayJob.MAX_REPLAYED)
+    throw invalid('/from', `selects more than ${ReplayJob.MAX_REPLAYED} deliveries: choose a shorter time`, 'too_many');
+  if (dry_run) return dryRun(ids.length, ctx.at());
+  const selection = { integration_id, from, to, outcome: outcome ?? null, event: event ?? null, agent_id, ids };
+  return viewOf(await ctx.transact(ReplayJob, ctx.newId(), ReplayJob.request(selection), { expectNew: true }));
+};
+
+/** Cancels a job. @throws Refusal not_found, conflict */
+export const cancelReplay = async (ctx: Ctx, { id }: { id: string }): Promise<Loaded<JobView>> =>
+  viewOf(await ctx.transact(ReplayJob, id, ReplayJob.cancel));

@@ -1,0 +1,100 @@
+import { acceptsDeliveries, isActive } from '../../commands/webhooks/delivery-eligibility.ts';
+import { advanceReplay, type JobRef, type ReplayPorts } from '../../commands/webhooks/replay-deliveries.reactor.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import { fold } from '../../domain/aggregate.ts';
+import { type DomainEvent, type Recorded, streamName } from '../../domain/event.ts';
+import { notFound } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
+import { runningJobs } from '../../projections/webhooks/replay-job.queries.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { derivedId } from '../aggregates/transact.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
+
+const INTERVAL_MS = 1_000;
+const LOCK = 'reactor delivery replays';
+const SYSTEM = { kind: 'system', id: 'annals' } as const;
+
+/** Reads all events of a short stream. Returns none if it was erased. @throws LogError */
+const eventsOf = async <E extends DomainEvent>(log: Log, stream: string): Promise<Recorded<E>[]> => {
+  try {
+    return (await Array.fromAsync(log.read(stream))) as Recorded<E>[];
+  } catch (error) {
+    if (error instanceof LogError && error.kind === 'gone') return [];
+    throw error;
+  }
+};
+
+/** Appends events at a revision. Returns false if the stream has a later event. @throws LogError */
+const appendAt = async (log: Log, stream: string, revision: number, events: Parameters<Log['append']>[2]): Promise<boolean> => {
+  try {
+    await log.append(stream, revision, events);
+    return true;
+  } catch (error) {
+    if (error instanceof LogError && (error.kind === 'conflict' || error.kind === 'gone')) return false;
+    throw error;
+  }
+};
+
+/** Creates the ports of the reactor for one run. `at` is the time of the events that it appends (RFC 3339 UTC). */
+export const replayPorts = (log: Log, at: string): ReplayPorts => {
+  // A new cache for each run, because no subscription updates it.
+  const cache = openAggregateCache(log, []);
+  const deliveryStream = (tenant_id: string, delivery_id: string) => streamName(Delivery.category, tenant_id, delivery_id);
+  return {
+    readJob: async ({ tenant_id, id }) => {
+      const events = await eventsOf<ReplayJob.ReplayJobEvent>(log, streamName(ReplayJob.category, tenant_id, id));
+      const [first] = events;
+      return first ? { state: fold(ReplayJob, events), revision: events.at(-1)!.revision, actor: first.actor } : null;
+    },
+    agentOf: async (tenant_id, delivery_id) => {
+      for await (const first of log.read(deliveryStream(tenant_id, delivery_id), { limit: 1 })) return Delivery.factsOf(first).agent_id;
+      throw notFound();
+    },
+    isAgentActive: async (tenant_id, agent_id) => isActive((await cache.load(Agent, tenant_id, agent_id)).state),
+    isTenantActive: async (tenant_id) => acceptsDeliveries((await cache.load(Tenant, tenant_id, tenant_id)).state),
+    requeueOnce: async ({ tenant_id, id, delivery_id, actor, decide }) => {
+      const stream = deliveryStream(tenant_id, delivery_id);
+      const event_id = derivedId(stream, ReplayJob.category, id);
+      const meta = { tenant: tenant_id, actor, at, v: 1 };
+      for (;;) {
+        const events = await eventsOf<Delivery.DeliveryEvent>(log, stream);
+        if (events.some((event) => event.event_id === event_id)) return;
+        const [requeued] = decide(fold(Delivery, events));
+        if (!requeued || (await appendAt(log, stream, events.at(-1)!.revision, [{ id: event_id, ...requeued, meta }]))) return;
+      }
+    },
+    append: async ({ tenant_id, id }, revision, events) => {
+      if (events.length === 0) return true;
+      const stream = streamName(ReplayJob.category, tenant_id, id);
+      const meta = { tenant: tenant_id, actor: SYSTEM, at, v: 1 };
+      return appendAt(
+        log,
+        stream,
+        revision,
+        events.map((event, index) => ({ id: derivedId(stream, 'advanced', revision, index), ...event, meta })),
+      );
+    },
+  };
+};
+
+/** Handles one batch of each of these jobs. Returns whether one of them still runs. @throws LogError */
+export const advanceReplays = async (log: Log, jobs: readonly JobRef[], at: string): Promise<boolean> => {
+  let isMoreDue = false;
+  for (const job of jobs) if (await advanceReplay(replayPorts(log, at), job)) isMoreDue = true;
+  return isMoreDue;
+};
+
+/** Checks every second whether jobs run that send deliveries again, and handles a batch of each. */
+export const startDeliveryReplayer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
+  startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'deliveries cannot be sent again now; trying again',
+      run: async (reads, at) => advanceReplays(log, await runningJobs(reads, at), at),
+    },
+    parts,
+  );

@@ -1,0 +1,58 @@
+import { defineQuery } from '../query.ts';
+import type { Doc, Reads, Source } from '../read-model.ts';
+import { replays, table } from './replay-job.ts';
+
+const from: Source<typeof table> = { projection: replays.name, table };
+
+/** Finds one job; null if it does not exist. */
+export const jobById = async (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
+
+/** The maximum number of jobs that `runningJobs` returns. */
+const MAX_RUNNING = 50;
+
+const running = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('replays.jobs as job')
+    .select(['job.tenant_id', 'job.id'])
+    .where('job.running_since', '<=', at)
+    .orderBy('job.running_since')
+    .orderBy('job.id')
+    .limit(({ lit }) => lit(MAX_RUNNING)),
+);
+
+export type JobRef = { readonly tenant_id: string; readonly id: string };
+
+/** Returns the jobs that run at this time, the oldest first. */
+export const runningJobs = (reads: Pick<Reads, 'rows'>, at: string): Promise<JobRef[]> => reads.rows(running, { at });
+
+type Selected = {
+  readonly tenant_id: string;
+  readonly integration_id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly outcome: string | undefined;
+  readonly event: string | undefined;
+  readonly ids: readonly string[] | undefined;
+  readonly limit: number;
+};
+
+const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outcome, event, ids, limit }: Selected) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select('delivery.id')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.integration_id', '=', integration_id)
+    .where('delivery.received_at', '>=', from)
+    .where('delivery.received_at', '<', to)
+    .$if(outcome === undefined, (query) => query.where('delivery.outcome', 'in', ['accepted', 'dead']))
+    .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
+    .$if(event !== undefined, (query) => query.where('delivery.event', '=', event!))
+    .$if(ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids!)))))
+    .orderBy('delivery.received_at')
+    .orderBy('delivery.id')
+    .limit(limit),
+);
+
+/** Returns the ids of the selected deliveries that a runner may get, in the order of their receipt, at most `limit`. */
+export const replayableIds = async (reads: Reads, selected: Selected): Promise<string[]> =>
+  (await reads.rows(replayable, selected)).map(({ id }) => id);

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
+import { insert, type Projection, patch } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+export const Job = z
+  .object({
+    id: idOf('job').nullable().meta({ description: 'The id of the job; null for a dry run, which is not stored' }),
+    kind: z.literal('deliveries_replay').meta({ description: 'What the job does' }),
+    status: z.enum([...ReplayJob.JOB_STATUSES, 'dry_run']).meta({
+      description: '`running`, `done`, `cancelled`; `dry_run`: the deliveries were counted, and nothing is sent',
+    }),
+    done: z.int().meta({ description: 'How many deliveries were handled: sent, or skipped', examples: [12] }),
+    total: z.int().meta({ description: 'How many deliveries were selected', examples: [50] }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'How many of them were skipped, and why; null if none', examples: [null] }),
+    created_at: Timestamp.meta({ description: 'When the job was requested' }),
+    finished_at: Timestamp.nullable().meta({ description: 'When the job finished or was cancelled; null until then' }),
+  })
+  .meta({ id: 'Job' });
+
+export const table = {
+  name: 'jobs',
+  key: ['tenant_id', 'id'],
+  stream: ReplayJob.category,
+  // `running_since` is null if the job does not run.
+  columns: { tenant_id: 'text', id: 'text', running_since: 'timestamptz' },
+  docs: { doc: Job },
+  indexes: [{ columns: ['running_since', 'id'], withoutNull: 'running_since' }],
+} as const satisfies Table;
+
+/** The jobs that send many deliveries again. */
+export const replays = {
+  name: 'replays',
+  version: 1,
+  categories: [ReplayJob.category],
+  tables: [table],
+  on: {
+    DeliveriesReplayRequested: ({ id, tenant, at, data: { ids } }) =>
+      insert('jobs', {
+        id,
+        tenant_id: tenant,
+        kind: 'deliveries_replay',
+        status: 'running',
+        done: 0,
+        total: ids.length,
+        error: null,
+        created_at: at,
+        finished_at: null,
+        running_since: at,
+      }),
+    DeliveriesReplayAdvanced: ({ id, tenant: tenant_id, data: { done, error } }) => patch('jobs', { tenant_id, id }, { done, error }),
+    DeliveriesReplayFinished: ({ id, tenant: tenant_id, at, data: { done, error } }) =>
+      patch('jobs', { tenant_id, id }, { done, error, status: 'done', finished_at: at, running_since: null }),
+    DeliveriesReplayCancelled: ({ id, tenant: tenant_id, at }) =>
+      patch('jobs', { tenant_id, id }, { status: 'cancelled', finished_at: at, running_since: null }),
+  },
+} as const satisfies Projection<ReplayJob.ReplayJobEvent>;
