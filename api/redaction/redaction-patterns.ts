@@ -7,7 +7,6 @@ import {
   testRedactionPatterns,
 } from '../../commands/redaction/redaction-patterns.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 
@@ -40,8 +39,7 @@ export const redactionOperations = {
     query: asOfQuery,
     run: async (ctx) => {
       const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
-      const position = loaded.position ?? (await ctx.load(Tenant, ctx.tenant)).position;
-      return { ...loaded, position, state: patternsOf(loaded) };
+      return { ...loaded, state: patternsOf(loaded) };
     },
   }),
   replaceRedactionPatterns: operation({

@@ -1,15 +1,8 @@
 import { z } from 'zod';
-import {
-  CronBlackoutCreate,
-  CronBlackoutUpdate,
-  changeBlackout,
-  declareBlackout,
-  liftBlackout,
-  loadBlackout,
-} from '../../commands/schedule/blackout.ts';
+import { CronBlackoutCreate, CronBlackoutUpdate, changeBlackout, declareBlackout, liftBlackout } from '../../commands/schedule/blackout.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
-import { assertOrdered } from '../../domain/schedule/blackout.ts';
+import * as Blackout from '../../domain/schedule/blackout.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { suppressedBy } from '../../domain/schedule/preview.ts';
 import { BLACKOUT_SORTS, blackoutById, blackoutCount, blackoutPage, MAX_BLACKOUTS } from '../../projections/schedule/blackout.queries.ts';
@@ -34,7 +27,7 @@ export const SuppressedOccurrence = z
 
 /** Returns the future occurrences that a blackout would suppress, of each job the first ones. */
 const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
-  assertOrdered(blackout);
+  Blackout.assertOrdered(blackout);
   const jobs = await activeJobsOf(ctx.reads, ctx.tenant, blackout.agent_id);
   const found = await Promise.all(
     jobs.map(async ({ id }) => {
@@ -96,7 +89,11 @@ export const blackoutOperations = {
     query: asOfQuery,
     reply: CronBlackoutRead,
     projection: blackouts.name,
-    run: (ctx, { id }) => (ctx.asOf ? loadBlackout(ctx, id) : blackoutById(ctx.reads, ctx.tenant, id)),
+    run: async (ctx, { id }) => {
+      if (!ctx.asOf) return blackoutById(ctx.reads, ctx.tenant, id);
+      const loaded = await ctx.load(Blackout, id);
+      return loaded.state.status === 'declared' ? loaded : null;
+    },
   }),
   changeCronBlackout: operation({
     method: 'patch',

@@ -12,7 +12,7 @@ import {
   updateCronJob,
 } from '../../commands/schedule/cron-job.ts';
 import { CronJobCreate, CronJobUpdate } from '../../commands/schedule/cron-job-fields.ts';
-import type * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
 import {
   CRON_JOB_SORTS,
   CRON_RUN_SORTS,
@@ -63,9 +63,10 @@ const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>)
   return { ...loaded, state: { ...view, last_fired_at, last_status_code, ...(isSame && { next_fire_at, status }) } };
 };
 
-/** Returns a job as of the context's log position. The status of its last answer is not known for the past. */
-const jobAsOf = async (ctx: Ctx, ref: { agent_id: string; id: string }): Promise<Loaded<JobView>> => {
-  const { state, ...loaded } = await loadCronJob(ctx, ref);
+/** Returns a job as of the context's log position; null if there was none. The status of its last answer is not known for the past. */
+const jobAsOf = async (ctx: Ctx, ref: { agent_id: string; id: string }): Promise<Loaded<JobView> | null> => {
+  const { state, ...loaded } = await ctx.load(CronJob, ref.id);
+  if (!CronJob.exists(state, ref.agent_id)) return null;
   const last = await lastDecisionUntil(ctx.reads, { tenant_id: ctx.tenant, job_id: ref.id }, ctx.asOf!);
   const isPlanned = last?.schedule_revision === state.schedule_revision;
   return { ...loaded, state: { ...viewOf(state), ...(isPlanned && { next_fire_at: last?.next_fire_at ?? null }) } };
@@ -154,7 +155,8 @@ export const cronJobOperations = {
     method: 'post',
     path: `${CRON_JOB}/run-now`,
     summary: 'Run a cron job now',
-    details: 'Outside of its schedule, which stays as it is. Blackouts do not suppress this run.',
+    details:
+      'Outside of its schedule, which stays as it is. Blackouts do not suppress this run. Jobs that call an agent are not fired yet.',
     permit,
     reply: CronJobRead,
     run: async (ctx, input) => withRuns(ctx, await runCronJobNow(ctx, input)),

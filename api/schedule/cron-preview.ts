@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { loadAgent } from '../../commands/agents/agent.ts';
-import { loadCronJob } from '../../commands/schedule/cron-job.ts';
+import { checkOnce } from '../../commands/check-once.ts';
+import { assertDraft, loadCronJob } from '../../commands/schedule/cron-job.ts';
 import { CronJobCreate } from '../../commands/schedule/cron-job-fields.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
@@ -59,10 +59,11 @@ export const cronPreviewOperations = {
     body: CronJobCreate,
     reply: z.array(CronPreview),
     noETag: true,
-    run: async (ctx, { tenant_id: _, agent_id, ...fields }) => {
-      const agent = await loadAgent(ctx, agent_id);
-      const recurrence = CronJob.recurrenceOf(fields, ctx.at(), ctx.parseCron);
-      return { ...agent, position: null, state: await ctx.sideEffect(() => nextOf(ctx, agent_id, recurrence)) };
+    run: async (ctx, { tenant_id, ...draft }) => {
+      await checkOnce(ctx, () => assertDraft(ctx, draft));
+      const recurrence = CronJob.recurrenceOf(draft, ctx.at(), ctx.parseCron);
+      const state = await ctx.sideEffect(() => nextOf(ctx, draft.agent_id, recurrence));
+      return { id: tenant_id, revision: -1, position: null, state };
     },
   }),
 };

@@ -52,7 +52,7 @@ const assertAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
 };
 
 /** Loads a blackout of the context's tenant. @throws Refusal not_found */
-export const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Blackout>> => {
+const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Blackout>> => {
   const loaded = await ctx.load(Blackout, id);
   Blackout.assertDeclared(loaded.state);
   return loaded;

@@ -58,6 +58,15 @@ const assertTarget = async (ctx: Ctx, agent_id: string, { target_kind, target }:
   await ctx.require('agent:assign', found.id);
 };
 
+/**
+ * Checks a draft of a job, which is not created, as if it were. @throws Refusal not_found, invalid, forbidden
+ */
+export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: Input<typeof CronJobCreate, 'agent_id'>): Promise<void> => {
+  await loadAgent(ctx, agent_id);
+  await assertTarget(ctx, agent_id, settings);
+  assertHeaders(headers);
+};
+
 type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**

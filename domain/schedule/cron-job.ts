@@ -198,10 +198,13 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
   return { kind: 'interval', minutes: interval_minutes!, anchor: anchorOf(fields, scheduledAt) };
 };
 
+/** Whether the job exists, is not deleted, and belongs to this agent. */
+export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
+  status !== 'absent' && status !== 'archived' && agent_id === of;
+
 /** @throws Refusal not_found if the job does not exist or is deleted, or belongs to another agent */
 export const assertExists = (job: CronJob, agent_id: string): void => {
-  if (job.status === 'absent' || job.status === 'archived' || job.agent_id !== agent_id)
-    throw new Refusal('not_found', 'There is no such cron job');
+  if (!exists(job, agent_id)) throw new Refusal('not_found', 'There is no such cron job');
 };
 
 /**

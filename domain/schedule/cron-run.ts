@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Recorded } from '../event.ts';
+import { conflict } from '../refusal.ts';
 import type { CronJob, TARGET_KINDS } from './cron-job.ts';
+import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 /** A stream per occurrence of a job: its first event is the decision, so an occurrence is decided exactly once. */
 export const category = 'cronrun';
@@ -49,11 +51,13 @@ export type CronRun = {
   readonly job_id: string;
   readonly due_at: string;
   readonly attempts: readonly Attempt[];
-  /** Whether the target must still be called. */
+  /** Whether the run has not ended. */
   readonly is_open: boolean;
+  /** When the target is to be called next; null if it is not. */
+  readonly next_attempt_at: string | null;
 };
 
-export const initial: CronRun = { decision: 'undecided', job_id: '', due_at: '', attempts: [], is_open: false };
+export const initial: CronRun = { decision: 'undecided', job_id: '', due_at: '', attempts: [], is_open: false, next_attempt_at: null };
 
 const withAttempt = (run: CronRun, at: string, { status_code, error, ms }: AttemptFields): CronRun => ({
   ...run,
@@ -64,7 +68,7 @@ export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>)
   switch (type) {
     case 'CronFired':
     case 'CronRunRequested':
-      return { ...run, decision: 'fired', job_id: data.job_id, due_at: data.due_at, is_open: true };
+      return { ...run, decision: 'fired', job_id: data.job_id, due_at: data.due_at, is_open: true, next_attempt_at: at };
     case 'CronSuppressed':
       return { ...run, decision: 'suppressed', job_id: data.job_id, due_at: data.due_at };
     case 'CronMissed':
@@ -72,10 +76,10 @@ export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>)
     case 'CronOccurrenceSkipped':
       return { ...run, decision: 'skipped', job_id: data.job_id, due_at: data.due_at };
     case 'CronAttemptFailed':
-      return withAttempt(run, at, data);
+      return { ...withAttempt(run, at, data), next_attempt_at: data.next_attempt_at };
     case 'CronSucceeded':
     case 'CronExhausted':
-      return { ...withAttempt(run, at, data), is_open: false };
+      return { ...withAttempt(run, at, data), is_open: false, next_attempt_at: null };
   }
 };
 
@@ -94,6 +98,71 @@ export const decisionFields = (job: CronJob, dueAt: string, next: string | null)
   next_fire_at: next,
 });
 
+/** An occurrence that is due, and when the job is due after it. `isMissed`: it is too late for it. */
+export type DueOccurrence = { readonly due_at: string; readonly next: string | null; readonly isMissed: boolean };
+
+const MAX_LATENESS_MS = 3_600_000;
+/** How many occurrences are decided at once. After a long downtime, the others follow. */
+export const MAX_DUE = 500;
+
+/**
+ * Returns the occurrences from `first` to `now`, the oldest first, at most MAX_DUE. Of those, only the newest can fire,
+ * unless it is later than an hour or than the time to the next one. A clock that jumps forward thus fires once.
+ */
+export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
+  const due: DueOccurrence[] = [];
+  for (let due_at: string | null = first; due_at !== null && due_at <= now && due.length < MAX_DUE; ) {
+    const next = nextOccurrence(recurrence, due_at);
+    const lateness = Date.parse(now) - Date.parse(due_at);
+    const interval = next === null ? MAX_LATENESS_MS : Date.parse(next) - Date.parse(due_at);
+    due.push({ due_at, next, isMissed: (next !== null && next <= now) || lateness > Math.min(interval, MAX_LATENESS_MS) });
+    due_at = next;
+  }
+  return due;
+};
+
+/** Why an occurrence does not fire. */
+export type Suppression = { readonly reason: SuppressionReason; readonly blackout_id: string | null };
+
+/**
+ * Decides on a due occurrence: it fires, unless it is missed or suppressed. A one-shot job that does not fire has
+ * failed. Decides nothing if the occurrence is decided already.
+ */
+export const decide =
+  (job: CronJob, { due_at, next, isMissed }: DueOccurrence, suppression: Suppression | null) =>
+  (run: CronRun): CronRunEvent[] => {
+    if (run.decision !== 'undecided') return [];
+    const fields = decisionFields(job, due_at, next);
+    const failed = job.kind === 'one_shot' ? ({ job_status: 'failed' } as const) : {};
+    if (isMissed) return [{ type: 'CronMissed', data: { ...fields, ...failed } }];
+    if (suppression) return [{ type: 'CronSuppressed', data: { ...fields, ...failed, ...suppression } }];
+    return [{ type: 'CronFired', data: { ...fields, target_kind: job.target_kind } }];
+  };
+
+/** The outcome of a call of an external target. `status_code` is null if there was no answer. */
+export type Outcome = { readonly status_code: number | null; readonly error: string | null; readonly ms: number };
+
+const RETRY_DELAY_MS = 30_000;
+
+/** How long to wait after the n-th failed attempt, in milliseconds. */
+const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number => {
+  if (backoff === 'fixed') return RETRY_DELAY_MS;
+  return RETRY_DELAY_MS * (backoff === 'linear' ? attempts : 2 ** attempts);
+};
+
+/** Records an attempt to reach the target. `number` is the attempt's, from 1. Records nothing that is recorded already. */
+export const recordAttempt =
+  (job: Pick<CronJob, 'id' | 'kind' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
+  (run: CronRun): CronRunEvent[] => {
+    if (!run.is_open || run.attempts.length !== number - 1) return [];
+    const fields = { job_id: job.id, ...outcome };
+    const ended = (job_status: 'completed' | 'failed') => (job.kind === 'one_shot' ? { job_status } : {});
+    if (outcome.error === null) return [{ type: 'CronSucceeded', data: { ...fields, ...ended('completed') } }];
+    if (number > job.max_retries) return [{ type: 'CronExhausted', data: { ...fields, ...ended('failed') } }];
+    const next_attempt_at = new Date(Date.parse(at) + retryDelay(job.retry_backoff, number)).toISOString();
+    return [{ type: 'CronAttemptFailed', data: { ...fields, next_attempt_at } }];
+  };
+
 /** Decides that an occurrence does not fire, on request of a person. A one-shot job is then completed. */
 export const skip =
   (job: CronJob, dueAt: string, next: string | null) =>
@@ -103,8 +172,13 @@ export const skip =
     return [{ type: 'CronOccurrenceSkipped', data: { ...decisionFields(job, dueAt, next), ...(job_status && { job_status }) } }];
   };
 
-/** Requests a run of the job outside of its schedule. */
+/**
+ * Requests a run of the job outside of its schedule. @throws Refusal conflict if the job calls an agent: such jobs are
+ * not fired yet
+ */
 export const requestRun =
   ({ id, agent_id, target_kind }: CronJob, at: string) =>
-  (run: CronRun): CronRunEvent[] =>
-    run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id: id, agent_id, due_at: at, target_kind } }] : [];
+  (run: CronRun): CronRunEvent[] => {
+    if (target_kind === 'internal_agent') throw conflict('', 'target_not_supported', 'Jobs that call an agent are not fired yet');
+    return run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id: id, agent_id, due_at: at, target_kind } }] : [];
+  };

@@ -1,11 +1,13 @@
 import { projections } from '../../projections/registry.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
+import type { Log } from '../eventstore/event-log.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
+import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
@@ -14,6 +16,7 @@ import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
+import { startScheduler } from '../reactors/scheduler.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
@@ -33,6 +36,17 @@ const relayStatus = (relay: RelayThread): ReactorStatus => {
 const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
   const { reason, isStreamStopped } = recorder.status();
   return { name: 'recording of acknowledgements', works: reason === null, reason, remedy: isStreamStopped ? STOPPED_STREAM_REMEDY : null };
+};
+
+/**
+ * Opens what calling external targets needs. The modules are loaded only when the first target is to be called, which
+ * saves memory.
+ */
+const openTargetServices = async (config: Config, log: Log) => {
+  const { createGuardedClient } = await import('../egress/guarded-client.ts');
+  const { openVault } = await import('../vault/vault.ts');
+  const vault = await openVault({ log, masterKeyFile: config.masterKeyFile });
+  return { client: createGuardedClient({ allow: config.egressAllow }), vault };
 };
 
 /** The reactors that need the broker. */
@@ -67,9 +81,11 @@ export const work = async (config: Config): Promise<Closable> => {
   let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
-  const timed = [startTenantCloser, startSessionExpirer, startDeliveryReplayer].map((start) =>
-    start({ log, databaseUrl: config.databaseUrl!, logger }),
-  );
+  const timedParts = { log, databaseUrl: config.databaseUrl!, logger };
+  const timed = [
+    ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
+    startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
+  ];
   const skillWebhookHider = startSkillWebhookHider({ log, logger });
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];

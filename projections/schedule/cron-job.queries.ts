@@ -84,3 +84,53 @@ const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string
 
 /** Returns the newest active jobs of the tenant, or of one of its agents. */
 export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string | null) => reads.rows(activeJobs, { tenant_id, agent_id });
+
+/** The most jobs or runs that a query for due ones returns. */
+export const MAX_DUE_JOBS = 1_000;
+export const MAX_DUE_RUNS = 200;
+
+const dueJobs = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('cron_jobs.jobs as job')
+    .where('job.next_fire_at', '<=', at)
+    .where('job.target_kind', '=', 'external_url')
+    .orderBy('job.next_fire_at')
+    .select(['job.tenant_id', 'job.id', 'job.next_fire_at', 'job.schedule_revision'])
+    .limit(({ lit }) => lit(MAX_DUE_JOBS)),
+);
+
+/**
+ * Returns the jobs of all tenants that are due at this time and call an external target, the longest due first. Jobs
+ * that call an agent are not fired yet.
+ */
+export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
+
+const dueRuns = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .where('run.next_attempt_at', '<=', at)
+    .orderBy('run.next_attempt_at')
+    .select(['run.tenant_id', 'run.id', 'run.job_id'])
+    .limit(({ lit }) => lit(MAX_DUE_RUNS)),
+);
+
+/** Returns the runs of all tenants whose external targets are to be called at this time, the longest due first. */
+export const runsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
+
+const openRuns = defineQuery((db, { tenant_id, job_id }: JobRef) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .where('run.tenant_id', '=', tenant_id)
+    .where('run.job_id', '=', job_id)
+    .orderBy('run.created_at', 'desc')
+    .orderBy('run.id', 'desc')
+    .select('run.is_open')
+    .limit(({ lit }) => lit(RECENT_RUNS)),
+);
+
+/** How many of the newest runs of a job are searched for an open one: a requested run can be newer than a scheduled one. */
+const RECENT_RUNS = 20;
+
+/** Whether one of the newest runs of a job has not ended. */
+export const hasOpenRun = async (reads: Pick<Reads, 'rows'>, job: JobRef): Promise<boolean> =>
+  (await reads.rows(openRuns, job)).some(({ is_open }) => is_open);

@@ -100,6 +100,7 @@ export const table = {
     agent_id: 'text',
     name: 'text',
     kind: 'text',
+    target_kind: 'text',
     status: 'text',
     schedule_revision: 'integer',
     deleted: 'boolean',
@@ -109,10 +110,16 @@ export const table = {
     updated_at: 'timestamptz',
   },
   docs: { doc: CronJobRead },
-  indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }, { columns: ['next_fire_at'], withoutNull: 'next_fire_at' }],
+  indexes: [
+    { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
+    { columns: ['target_kind', 'next_fire_at'], withoutNull: 'next_fire_at' },
+  ],
 } as const satisfies Table;
 
-/** `decided` is the sort key of the log position of the decision. */
+/**
+ * `decided` is the sort key of the log position of the decision. `is_open`: the run has not ended. `next_attempt_at`: when
+ * its external target is to be called.
+ */
 export const runTable = {
   name: 'runs',
   key: ['tenant_id', 'id'],
@@ -125,10 +132,16 @@ export const runTable = {
     decided: 'text',
     schedule_revision: 'integer',
     next_fire_at: 'timestamptz',
+    is_open: 'boolean',
+    next_attempt_at: 'timestamptz',
     created_at: 'timestamptz',
   },
   docs: { doc: CronDecision },
-  indexes: [{ columns: ['tenant_id', 'job_id', 'created_at', 'id'] }, { columns: ['tenant_id', 'job_id', 'decided'] }],
+  indexes: [
+    { columns: ['tenant_id', 'job_id', 'created_at', 'id'] },
+    { columns: ['tenant_id', 'job_id', 'decided'] },
+    { columns: ['next_attempt_at'], withoutNull: 'next_attempt_at' },
+  ],
 } as const satisfies Table;
 
 export const cronJobCounter = tenantCounter('cron_job', 'cron_jobs');
@@ -147,24 +160,32 @@ const insertRun = (event: Recorded<CronRun.CronRunEvent>, decision: (typeof Cron
     created_at: event.at,
   });
 
+/** A run that has fired is open; an external target is called at once. */
+const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronRunEvent, { type: 'CronFired' | 'CronRunRequested' }>>) => ({
+  is_open: true,
+  next_attempt_at: target_kind === 'external_url' ? at : null,
+});
+
 /** The changes of a decision: the run, and when its job is due next, unless the schedule has changed since. */
 const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], why = {}): readonly Change[] => {
   const { job_id, due_at, job_status, schedule_revision, next_fire_at } = event.data;
+  const opened = event.type === 'CronFired' ? openedRun(event) : {};
   const key = { tenant_id: event.tenant, id: job_id };
   const ended = job_status ? { status: job_status } : {};
   const planned = { next_fire_at, ...ended };
   const fired = decision === 'fired' ? [patch('jobs', key, { last_fired_at: event.at })] : [];
   return [
-    insertRun(event, decision, { job_id, due_at, schedule_revision, next_fire_at, ...why }),
+    insertRun(event, decision, { job_id, due_at, schedule_revision, next_fire_at, ...opened, ...why }),
     patch('jobs', key, planned, { ifEqual: { schedule_revision } }),
     ...fired,
   ];
 };
 
-const attempted = ({ tenant, id, event_id, at, data }: Attempted): readonly Change[] => {
+const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonly Change[] => {
   const { job_id, job_status, status_code, error, ms } = data;
+  const next = type === 'CronAttemptFailed' ? { next_attempt_at: data.next_attempt_at } : { is_open: false, next_attempt_at: null };
   return [
-    patch('runs', { tenant_id: tenant, id }, {}, { items: { attempts: [{ event_id, at, status_code, error, ms }] } }),
+    patch('runs', { tenant_id: tenant, id }, next, { items: { attempts: [{ event_id, at, status_code, error, ms }] } }),
     patch('jobs', { tenant_id: tenant, id: job_id }, { last_status_code: status_code, ...(job_status && { status: job_status }) }),
   ];
 };
@@ -202,7 +223,7 @@ export const cronJobs = {
     CronMissed: (event) => decided(event, 'missed'),
     CronOccurrenceSkipped: (event) => decided(event, 'skipped'),
     CronRunRequested: (event) => [
-      insertRun(event, 'fired', { job_id: event.data.job_id, due_at: event.data.due_at }),
+      insertRun(event, 'fired', { job_id: event.data.job_id, due_at: event.data.due_at, ...openedRun(event) }),
       patch('jobs', { tenant_id: event.tenant, id: event.data.job_id }, { last_fired_at: event.at }),
     ],
     CronAttemptFailed: attempted,

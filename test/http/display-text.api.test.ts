@@ -33,7 +33,6 @@ const FREE_TEXTS = [
   'content',
   'summary',
   'error',
-  'text',
 ];
 
 const HOSTILE: Readonly<Record<string, string>> = {

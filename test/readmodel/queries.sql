@@ -5971,6 +5971,50 @@ order by
 limit
   1;
 
+-- jobsDueAt: call
+select
+  "job"."tenant_id",
+  "job"."id",
+  "job"."next_fire_at",
+  "job"."schedule_revision"
+from
+  "cron_jobs"."jobs" as "job"
+where
+  "job"."next_fire_at" <= $1
+  and "job"."target_kind" = $2
+order by
+  "job"."next_fire_at"
+limit
+  1000;
+
+-- runsDueAt: call
+select
+  "run"."tenant_id",
+  "run"."id",
+  "run"."job_id"
+from
+  "cron_jobs"."runs" as "run"
+where
+  "run"."next_attempt_at" <= $1
+order by
+  "run"."next_attempt_at"
+limit
+  200;
+
+-- hasOpenRun: call
+select
+  "run"."is_open"
+from
+  "cron_jobs"."runs" as "run"
+where
+  "run"."tenant_id" = $1
+  and "run"."job_id" = $2
+order by
+  "run"."created_at" desc,
+  "run"."id" desc
+limit
+  20;
+
 -- activeJobsOf: of an agent
 select
   "job"."id",

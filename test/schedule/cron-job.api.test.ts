@@ -196,12 +196,13 @@ test('a skipped occurrence is recorded and the job is due at the next one; a one
 });
 
 test('a requested run is recorded as fired and leaves the schedule as it is', async () => {
-  const job = await created();
+  const job = await created(external);
   const ran = (await act(job.id, 'run-now')).body as Json;
   assert.equal([ran.next_fire_at, typeof ran.last_fired_at], [job.next_fire_at, 'string']);
   const [run] = await runs(job.id);
   assert.equal([run!.decision, run!.attempts], ['fired', []]);
   assert.is(p.eventsOf('CronRunRequested').length, 1);
+  assert.is((await act((await created()).id, 'run-now')).status, 409);
 });
 
 test('a preview shows the next times, and those in a blackout as suppressed', async () => {

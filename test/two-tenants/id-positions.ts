@@ -73,6 +73,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   name: 'projection',
   rebuild: 'rebuild',
   event: 'parked event',
+  target: 'agent',
 };
 
 /** The type of the resource that a parameter identifies. @throws Error if the parameter is not in these tables */
@@ -99,10 +100,13 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
+/** Fields that are an id or another name of a resource, so that their schema does not tell that they can be an id. */
+const ID_OR_SLUG = ['target'];
+
 /** The places of ids in a body, including nested objects and lists of objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
-    if (containsId(document, field)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
+    if (containsId(document, field) || ID_OR_SLUG.includes(name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
     const { items, ...nested } = resolved(document, field);
     return inBody(document, path, items ? resolved(document, items) : nested);
   });
@@ -148,6 +152,8 @@ const exampleOf = (document: Document, unresolved: Schema, ids: Readonly<Record<
   if (type === 'boolean') return true;
   if (schema.format === 'email') return `made${createdCount++}@example.test`;
   if (schema.format === 'date-time') return '2030-01-01T00:00:00Z';
+  if (schema.format === 'date') return '2126-12-24';
+  if (schema.format === 'date-time') return '2126-12-24T12:00:00.000Z';
   if (schema.format === 'uri') return `https://example.com/made${createdCount++}`;
   return 'made'.concat(String(createdCount++)).padEnd(schema.minLength ?? 1, 'x');
 };
@@ -159,8 +165,20 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
   return type === 'array' || anyOf.some((one) => one.type === 'array') ? [id] : id;
 };
 
+/** Fields that a body needs because of another field, by the last part of the path. */
+const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
+  [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
+];
+
 /** A valid body for the operation, with these ids. It is undefined if the operation has no body. */
-export const bodyFor = (document: Document, call: OperationEntry, ids: Readonly<Record<string, string>>): unknown => {
+export const bodyFor = (
+  document: Document,
+  call: OperationEntry & { readonly path: string },
+  ids: Readonly<Record<string, string>>,
+): unknown => {
   const schema = bodyOf(document, call);
-  return schema ? exampleOf(document, schema, ids) : undefined;
+  if (!schema) return undefined;
+  const body = exampleOf(document, schema, ids);
+  const dependent = DEPENDENT_FIELDS.find(([path]) => path.test(call.path))?.[1];
+  return dependent ? { ...(body as object), ...dependent } : body;
 };

@@ -1,0 +1,54 @@
+import type { Decision } from '../../domain/aggregate.ts';
+import type * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
+import type { Headers } from '../../domain/schedule/request-headers.ts';
+
+/** A run whose external target is to be called. */
+export type DueRun = { readonly tenant_id: string; readonly id: string; readonly job_id: string };
+
+/** A request to an external target. */
+export type TargetRequest = {
+  readonly url: string;
+  readonly method: CronJob.CronJob['method'];
+  readonly headers: Headers;
+  readonly body: Uint8Array | null;
+};
+
+/** The answer of a target: its status, or why there is none. */
+export type TargetAnswer = { readonly status_code: number } | { readonly error: string };
+
+/** What the caller of targets knows and does. Times are in milliseconds, `at` is RFC 3339 UTC. */
+export type CallPorts = {
+  readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
+  readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
+  /** The headers of a job with their secret values. */
+  readonly headersOf: (job: CronJob.CronJob) => Promise<Headers>;
+  readonly send: (request: TargetRequest) => Promise<TargetAnswer>;
+  readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
+  readonly now: () => number;
+};
+
+const outcomeOf = (answer: TargetAnswer, ms: number): CronRun.Outcome => {
+  if ('error' in answer) return { status_code: null, error: answer.error, ms };
+  const isSuccess = answer.status_code >= 200 && answer.status_code < 300;
+  return { status_code: answer.status_code, error: isSuccess ? null : `The target answered ${answer.status_code}`, ms };
+};
+
+/**
+ * Calls the external target of a run once, and records the attempt. All attempts of a run send the same
+ * `Idempotency-Key`, so that a target that was called by an attempt whose record was lost can recognise the next one.
+ */
+export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
+  const run = await ports.loadRun(due);
+  const startedAt = ports.now();
+  // The read model may not know the last attempt yet.
+  if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > startedAt) return;
+  const job = await ports.loadJob({ tenant_id: due.tenant_id, id: due.job_id });
+  const { target: url, method, body_bytes } = job;
+  const headers = { ...(await ports.headersOf(job)), 'idempotency-key': due.id };
+  const body = body_bytes === null || method === 'GET' ? null : Buffer.from(body_bytes, 'base64');
+  const answer = await ports.send({ url, method, headers, body });
+  const endedAt = ports.now();
+  const outcome = outcomeOf(answer, Math.max(0, Math.round(endedAt - startedAt)));
+  await ports.transact(due, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, new Date(endedAt).toISOString()));
+};

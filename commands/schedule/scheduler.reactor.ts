@@ -1,0 +1,60 @@
+import type { Decision } from '../../domain/aggregate.ts';
+import type { Actor } from '../../domain/event.ts';
+import * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
+import { blackoutOf, type PresentBlackout } from '../../domain/schedule/preview.ts';
+import type { ParseCron } from '../../domain/schedule/recurrence.ts';
+
+/** A job that is due according to the read model. `schedule_revision` is that of the schedule by which it is due. */
+export type DueJob = {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly next_fire_at: string;
+  readonly schedule_revision: number;
+};
+
+/** What the scheduler knows and does. */
+export type SchedulerPorts = {
+  readonly parseCron: ParseCron;
+  readonly loadJob: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<CronJob.CronJob>;
+  /** Why no job of this agent fires at present; null if its jobs fire. */
+  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<'tenant_suspended' | 'agent_inactive' | null>;
+  readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
+  /** Whether an earlier run of the job has not ended yet. */
+  readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<boolean>;
+  /** Appends what the decision on this occurrence returns. */
+  readonly transact: (
+    occurrence: { readonly tenant_id: string; readonly id: string },
+    decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>,
+  ) => Promise<unknown>;
+};
+
+/** The actor of the scheduler's events. */
+export const SCHEDULER: Actor = { kind: 'system', id: 'scheduler' };
+
+const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt: string): Promise<CronRun.Suppression | null> => {
+  const { tenant_id, agent_id, id } = job;
+  const reason = await ports.inactiveReason(tenant_id, agent_id);
+  if (reason) return { reason, blackout_id: null };
+  const blackout = blackoutOf(await ports.blackouts(tenant_id), agent_id, dueAt);
+  if (blackout) return { reason: 'blackout', blackout_id: blackout.id };
+  return (await ports.hasOpenRun({ tenant_id, id })) ? { reason: 'overlap', blackout_id: null } : null;
+};
+
+/**
+ * Decides on all occurrences of a job up to `now` (RFC 3339 UTC) that are not decided yet. The read model only names
+ * candidates: each occurrence's own stream decides, so neither a second scheduler, a crash nor an outdated read model
+ * can decide one twice. Returns how many it looked at; none if the schedule has changed since.
+ */
+export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string): Promise<number> => {
+  const job = await ports.loadJob(due);
+  if (job.status !== 'active' || job.schedule_revision !== due.schedule_revision) return 0;
+  const recurrence = CronJob.recurrenceOf(job, job.scheduled_at, ports.parseCron);
+  const occurrences = CronRun.dueOccurrences(recurrence, due.next_fire_at, now);
+  for (const occurrence of occurrences) {
+    const suppression = occurrence.isMissed ? null : await suppressionOf(ports, job, occurrence.due_at);
+    const id = CronRun.occurrenceId(job.id, occurrence.due_at);
+    await ports.transact({ tenant_id: job.tenant_id, id }, CronRun.decide(job, occurrence, suppression));
+  }
+  return occurrences.length;
+};

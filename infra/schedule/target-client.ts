@@ -1,0 +1,20 @@
+import type { TargetAnswer, TargetRequest } from '../../commands/schedule/call-targets.reactor.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { GuardedClient } from '../egress/guarded-client.ts';
+
+const TIMEOUT_MS = 15_000;
+
+/**
+ * Sends a request to an external target, which gets it at most once. Redirects are not followed. Of the answer only the
+ * status counts: its body is not read.
+ */
+export const sendToTarget = async (client: GuardedClient, { url, method, headers, body }: TargetRequest): Promise<TargetAnswer> => {
+  try {
+    const { status, discard } = await client.request({ url, method, headers, ...(body && { body }), totalMs: TIMEOUT_MS, maxRedirects: 0 });
+    discard();
+    return { status_code: status };
+  } catch (error) {
+    if (error instanceof EgressError) return { error: error.message };
+    throw error;
+  }
+};
