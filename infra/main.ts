@@ -10,6 +10,7 @@ import { deliveriesCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
+import { triggerCommand } from './cli/trigger-command.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
@@ -89,6 +90,7 @@ const main = defineCommand({
     restore: restoreCommand,
     keys: keysCommand,
     deliveries: deliveriesCommand,
+    trigger: triggerCommand,
     rebuild: defineCommand({
       meta: { name: 'rebuild', description: 'Build the rows of a projection again from the log, then replace the current ones' },
       args: {

@@ -7,6 +7,7 @@ import {
   testRedactionPatterns,
 } from '../../commands/redaction/redaction-patterns.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import { operation } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 
@@ -39,7 +40,8 @@ export const redactionOperations = {
     query: asOfQuery,
     run: async (ctx) => {
       const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
-      return { ...loaded, state: patternsOf(loaded) };
+      const position = loaded.position ?? (await ctx.load(Tenant, ctx.tenant)).position;
+      return { ...loaded, position, state: patternsOf(loaded) };
     },
   }),
   replaceRedactionPatterns: operation({

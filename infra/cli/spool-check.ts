@@ -40,6 +40,6 @@ export const checkSpool = async (annalsData: string, startAdvice: string): Promi
     );
   if (rows === 0) return ok('empty');
   const waiting = `${deliveriesText(rows)} in the spool, the oldest for ${Math.round((Date.now() - oldestAt!) / 1_000)} s`;
-  if (abandoned > 0) return warn(`${waiting}; no process that would record them uses ${deliveriesText(abandoned)} of these`, startAdvice);
+  if (abandoned > 0) return warn(`${waiting}; ${abandoned} of them in a file that no process uses`, startAdvice);
   return warn(waiting, 'see the finding about the event store: they are recorded when it works');
 };

@@ -33,6 +33,7 @@ const FREE_TEXTS = [
   'content',
   'summary',
   'error',
+  'text',
 ];
 
 const HOSTILE: Readonly<Record<string, string>> = {

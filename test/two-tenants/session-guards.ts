@@ -15,12 +15,6 @@ export const SESSION_GUARDS: readonly Mutant[] = [
   mutant('sessions: every member reads them', ACCESS, "  await ctx.require('agent:chat:read', state.agent_id);\n", ''),
   mutant('files: every member reads them', 'api/sessions/session-file.ts', "await ctx.may('agent:chat:read', file.agent_id)", 'true'),
   mutant(
-    'files: those of every tenant are found',
-    'projections/sessions/attachment.queries.ts',
-    "    .where('attachment.tenant_id', '=', tenant_id)\n",
-    '',
-  ),
-  mutant(
     'the runner of a suspended tenant is accepted',
     'infra/processes/request-authentication.ts',
     'if (!inSuspendedTenant) assertNotSuspended(principal);',

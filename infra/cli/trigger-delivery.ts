@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { PROVIDERS, type Provider } from '../../domain/webhooks/provider.ts';
+import { presetOf } from '../../domain/webhooks/provider-preset.ts';
+import { sampleEvents, sampleOf, sampleRequest } from '../../domain/webhooks/sample-delivery.ts';
+import { canSign, signatureHeaders } from '../../domain/webhooks/sign-delivery.ts';
+import { isWebUrl, usageError } from './arguments.ts';
+
+const RESPONSE_TIMEOUT_MS = 30_000;
+const USER_AGENT = 'annals-trigger';
+
+export type TriggerOptions = {
+  readonly provider: string;
+  readonly event?: string | undefined;
+  readonly url?: string | undefined;
+  readonly secret?: string | undefined;
+};
+
+const providerOf = (name: string): Provider => {
+  const provider = PROVIDERS.find((one) => one === name);
+  if (!provider) throw usageError(`There is no provider ${name}; the providers are ${PROVIDERS.join(', ')}`);
+  return provider;
+};
+
+const describe = (provider: Provider): string => `${provider}: ${sampleEvents(provider).join(', ') || '(a sample without an event)'}`;
+
+/** Prints the providers, or only one, with the events of which there are samples. @throws a usage error */
+export const listSamples = (provider: string | undefined): void => {
+  const shown = provider === undefined ? PROVIDERS : [providerOf(provider)];
+  for (const one of shown) console.log(describe(one));
+};
+
+/**
+ * Sends a signed sample to the URL of an integration, and prints the response.
+ * @returns the exit code: 0 if the delivery was recorded, 1 if it was refused or nothing answers
+ * @throws a usage error
+ */
+export const triggerDelivery = async ({ provider: name, event, url, secret }: TriggerOptions): Promise<number> => {
+  const provider = providerOf(name);
+  if (url === undefined || !isWebUrl(url)) throw usageError('--url must be the URL of a webhook integration');
+  if (secret === undefined) throw usageError('--secret must be the secret of the integration');
+  const owner = { provider, delivery_id_source: null, options: {} };
+  const { scheme } = presetOf(owner);
+  if (!canSign(scheme)) throw usageError(`only ${provider} itself can sign: the secret of an integration is a public key`);
+  const sample = sampleOf(provider, event);
+  if (!sample) throw usageError(`There is no sample of ${event}; ${describe(provider)}`);
+  const now = Date.now();
+  const { headers, body } = sampleRequest(owner, sample, randomUUID(), new Date(now).toISOString());
+  const unsigned = { body: Buffer.from(body), url: () => url, header: (wanted: string) => headers[wanted] };
+  const signed = signatureHeaders(scheme, unsigned, scheme.key(secret), Math.floor(now / 1000));
+  try {
+    const init = { method: 'POST', headers: { 'user-agent': USER_AGENT, ...headers, ...signed }, body };
+    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });
+    console.log(`${response.status} ${await response.text()}`);
+    return response.ok ? 0 : 1;
+  } catch (error) {
+    const { message, cause } = error as Error & { cause?: { code?: string } };
+    console.error(`${new URL(url).origin} does not answer: ${cause?.code ?? message}`);
+    return 1;
+  }
+};

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { triggerDelivery } from '../../infra/cli/trigger-delivery.ts';
+import { SIGNERS } from '../fixtures/provider-signatures.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await createTestPlatform();
+const server = createServer(async (request, response) => {
+  const headers = request.headers as Record<string, string>;
+  const answer = await p.app.request(request.url!, { method: 'POST', headers, body: await buffer(request) });
+  response.writeHead(answer.status).end(await answer.text());
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Reviewer', slug: 'reviewer' } })).body as Json).id;
+
+// Twilio signs the URL, and this server has another one than its platform.
+for (const provider of PROVIDERS.filter((one) => one !== 'discord' && one !== 'twilio'))
+  test(`${provider}: a sample with the right secret is accepted (exit code 0), with a wrong one refused (1)`, async () => {
+    const { secret } = SIGNERS[provider];
+    const body = { provider, agent_id: agent, label: 'Code', secret };
+    const hook = ((await p.send('POST', `${p.tenant}/webhook-integrations`, { body })).body as Json).id;
+    const before = p.eventsOf('WebhookAccepted').length;
+    const url = `${origin}/hooks/inbound/${hook}`;
+    assert.is(await triggerDelivery({ provider, url, secret }), 0);
+    assert.is(await triggerDelivery({ provider, url, secret: `${secret.slice(0, -1)}0` }), 1);
+    assert.is(p.eventsOf('WebhookAccepted').length, before + 1);
+  });
+
+test('a wrong provider, event, URL or a missing secret is a usage error, and a server that is down the exit code 1', async () => {
+  const right = { provider: 'github', url: origin, secret: 'x' };
+  const wrong = [{ provider: 'none' }, { event: 'none' }, { url: 'none' }, { secret: undefined }, { provider: 'discord' }];
+  for (const change of wrong)
+    await triggerDelivery({ ...right, ...change }).then(
+      () => assert.unreachable(JSON.stringify(change)),
+      ({ name }: Error) => assert.is(name, 'CLIError', JSON.stringify(change)),
+    );
+  await new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  assert.is(await triggerDelivery(right), 1);
+});
+
+test('the platform stops without an error', () => p.close());
+
+test.run();
