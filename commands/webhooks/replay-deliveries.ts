@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayText, Instant } from '../../domain/fields.ts';
+import { displayText, Instant, InstantText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
@@ -12,8 +12,8 @@ const MAX_IDS = 1_000;
 
 export const ReplayRequest = z
   .strictObject({
-    from: Instant.meta({ description: 'Only deliveries at or after this time', examples: ['2026-11-21T10:00:00Z'] }),
-    to: Instant.meta({ description: 'Only deliveries before this time', examples: ['2026-11-21T11:00:00Z'] }),
+    from: InstantText.meta({ description: 'Only deliveries at or after this time', examples: ['2026-11-21T10:00:00Z'] }),
+    to: InstantText.meta({ description: 'Only deliveries before this time', examples: ['2026-11-21T11:00:00Z'] }),
     outcome: z
       .enum(['accepted', 'dead'])
       .nullish()
@@ -33,7 +33,7 @@ export const ReplayRequest = z
     }),
     dry_run: z.boolean().default(false).meta({ description: 'Only count the deliveries: nothing is recorded or sent' }),
   })
-  .meta({ id: 'ReplayRequest' });
+  .meta({ id: 'ReplayRequest', examples: [{ from: '2026-11-21T10:00:00Z', to: '2026-11-21T11:00:00Z', outcome: 'dead' }] });
 
 /** Which deliveries are looked for. `limit` is the maximum number of them. */
 export type ReplayFilter = {
@@ -92,7 +92,7 @@ export const requestReplay = async (
 ): Promise<Loaded<JobView>> => {
   const { state } = await ctx.load(Integration, integration_id);
   Integration.assertConnected(state, tenant_id);
-  const [from, to] = [new Date(input.from).toISOString(), new Date(input.to).toISOString()];
+  const [from, to] = [new Date(Instant.parse(input.from)).toISOString(), new Date(Instant.parse(input.to)).toISOString()];
   if (from >= to) throw invalid('/to', 'must be later than from');
   const agent_id = input.agent_id ?? null;
   if (agent_id) await checkOnce(ctx, () => checkAgent(ctx, agent_id));
