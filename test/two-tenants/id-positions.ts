@@ -59,6 +59,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   user_id: 'member',
   new_owner_id: 'heir',
   delivery_id: 'delivery',
+  ids: 'delivery',
   session_id: 'session',
   digest: 'file',
   integration_id: 'integration',
