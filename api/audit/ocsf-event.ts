@@ -89,14 +89,14 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     1,
     'Create',
-    /[._](?:accepted|added|allowed|assigned|authored|called|cloned|connected|created|declared|exposed|granted|imported|issued|opened|registered|reserved)$/,
+    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|reserved)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|exported|read|seen|used)$/],
   [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked)$/],
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|closing|deactivated|dead_lettered|favorited|job_paused|linked|opened_to_tenant|pinned|promoted|reopened|reordered|replaced|requeued|restored|resumed|retried|rotated|suspended|synced|transferred|unfavorited|updated)$/,
+    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|cancelled|closing|completed|deactivated|dead_lettered|expired|failed|favorited|job_paused|linked|opened_to_tenant|pinned|promoted|reopened|replay_advanced|replay_cancelled|replay_finished|reordered|replaced|requeued|restored|resumed|retried|rotated|suspended|synced|transferred|unfavorited|updated)$/,
   ],
 ];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayText, Instant, integer, text } from '../../domain/fields.ts';
+import { displayText, Instant, integer } from '../../domain/fields.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 
@@ -9,20 +9,20 @@ const MAX_TARGET = 2_048;
 
 const isStartTime = (value: string): boolean => CronJob.isLocalTime(value) || Instant.safeParse(value).success;
 
-export const TimeZone = text(1, 64).refine(isTimeZone, 'must be the name of a time zone such as Europe/Berlin');
+export const TimeZone = displayText(1, 64).refine(isTimeZone, 'must be the name of a time zone such as Europe/Berlin');
 
 const fields = {
   name: displayText(1, 128),
   target: displayText(1, MAX_TARGET),
   body_bytes: z.base64('must be base64').max(MAX_BODY_CHARACTERS, `must have at most ${MAX_BODY_CHARACTERS} characters`),
-  cron_expr: text(1, 128),
+  cron_expr: displayText(1, 128),
   headers: z.record(z.string(), z.string()),
   interval_minutes: integer(1, 525_960),
   max_retries: integer(0, 10),
   method: z.enum(CronJob.METHODS),
-  retry_backoff: text(1, 32).pipe(z.enum(CronJob.BACKOFFS)),
+  retry_backoff: z.enum(CronJob.BACKOFFS),
   schedule_type: z.enum(CronJob.SCHEDULE_TYPES),
-  start_time: text(1, 64).refine(isStartTime, 'must be a time of day such as 09:00, or an RFC 3339 date-time'),
+  start_time: displayText(1, 64).refine(isStartTime, 'must be a time of day such as 09:00, or an RFC 3339 date-time'),
   timezone: TimeZone,
 };
 

@@ -8,7 +8,7 @@ import { CronDecision, CronJobRead, cronJobCounter, cronJobs, runTable, table } 
 const from: Source<typeof table> = { projection: cronJobs.name, table };
 
 export const CRON_JOB_SORTS = sortFields(table, CronJobRead);
-export const CRON_RUN_SORTS = ['created_at', ...sortFields(runTable, CronDecision)];
+export const CRON_RUN_SORTS = sortFields(runTable, CronDecision);
 
 type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 type JobRef = { readonly tenant_id: string; readonly job_id: string };

@@ -77,6 +77,7 @@ export const CronDecision = z
       .string()
       .meta({ description: 'The id of the occurrence. Targets get it as Idempotency-Key', examples: ['9f86d081884c7d659a2feaa0c55ad015'] }),
     due_at: Timestamp.meta({ description: 'When the occurrence was due' }),
+    created_at: Timestamp.meta({ description: 'When the decision was made' }),
     decision: z.enum(CronRun.DECISIONS).meta({ description: 'Whether the job fired' }),
     reason: z.enum(CronRun.SUPPRESSION_REASONS).nullable().default(null).meta({ description: 'Why it was suppressed' }),
     blackout_id: z

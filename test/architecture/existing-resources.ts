@@ -39,11 +39,15 @@ export const createResources = async (p: TestPlatform) => {
   const job = await made(`${p.tenant}/agents/${agent}/cron-jobs`, {
     name: 'Job',
     kind: 'recurring',
-    target_kind: 'internal_agent',
-    target: agent,
+    target_kind: 'external_url',
+    target: 'https://example.com/hook',
     interval_minutes: 60,
   });
   const blackout = await made(`${p.tenant}/cron-blackouts`, { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
+  const replay = await made(`${p.tenant}/webhook-integrations/${hook}/replay`, {
+    from: '2026-01-01T00:00:00Z',
+    to: new Date(Date.now() + 60_000).toISOString(),
+  });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return {
@@ -58,6 +62,7 @@ export const createResources = async (p: TestPlatform) => {
     skill,
     tool,
     job,
+    replay,
     blackout,
     models,
     plan: p.eventsOf('PlanCreated')[0]!.id,
@@ -66,7 +71,7 @@ export const createResources = async (p: TestPlatform) => {
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) => {
+export const namedIn = ({ agent, user, skill, tool, models, plan, delivery }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
@@ -75,8 +80,15 @@ export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) =
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
-    ...{ schedule_type: ['interval'], start_time: [null], timezone: ['UTC', 'Europe/Berlin'], headers: [{}, { 'x-team': 'ops' }] },
-    ...{ sort: ['created_at', '-created_at', 'nothing'], from: now, to: now, as_of: now },
+    ...{
+      schedule_type: ['interval'],
+      start_time: [null],
+      timezone: ['UTC', 'Europe/Berlin'],
+      headers: [{}, { 'x-team': 'ops' }],
+      body_bytes: [null, 'e30='],
+    },
+    ...{ sort: ['created_at', '-created_at', 'nothing'], from: ['2026-01-01T00:00:00.000Z', ...now], to: now, as_of: now },
+    ...{ ids: [[delivery]], outcome: ['accepted', null], event: [null] },
   };
   return (name: string) => {
     if (name === 'model_ids') return fc.uniqueArray(fc.constantFrom(...models), { minLength: 1, maxLength: 5 });
@@ -85,7 +97,8 @@ export const namedIn = ({ agent, user, skill, tool, models, plan }: Resources) =
   };
 };
 
-const idIn = (path: string, { keys, hook, account, job, blackout }: Resources): string => {
+const idIn = (path: string, { keys, hook, account, job, replay, blackout }: Resources): string => {
+  if (path.includes('/jobs/')) return replay;
   if (path.includes('cron-jobs')) return job;
   if (path.includes('cron-blackouts')) return blackout;
   if (path.includes('allowed-accounts')) return account;

@@ -27,6 +27,8 @@ import {
  */
 const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   working_hours_tz: 'must be a time zone',
+  timezone: 'must be a time zone',
+  start_time: 'must be a time of day or a date-time',
   url: 'must be a URL without credentials',
   secret: 'must have at least 24 bytes, unless the provider issues it',
 };

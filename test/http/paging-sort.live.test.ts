@@ -83,6 +83,9 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
   await p.send('POST', `${p.tenant}/agents/${agent}/skills`, { body: { skill_id } });
   const exposed = (await p.send('PUT', `${p.tenant}/skills/${skill_id}/webhook`, { body: { agent_id: agent } })).body as Item;
   for (let n = 0; n < 5; n++) await p.send('POST', `/hooks/skills/${skill_id}`, { key: exposed.token as string, body: { n } });
+  const jobFields = { name: 'J', kind: 'recurring', target_kind: 'internal_agent', target: agent, interval_minutes: 5 };
+  const job = ((await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs`, { body: jobFields })).body as Item).id as string;
+  for (let n = 0; n < 5; n++) await p.send('POST', `${p.tenant}/agents/${agent}/cron-jobs/${job}/skip`);
   await p.waitForProjections();
   let lists = 0;
   for (const [template, { get }] of Object.entries(paths)) {
@@ -93,7 +96,7 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
     const path = template
       .replace('{tenant_id}', p.tenant_id)
       .replace('{agent_id}', agent)
-      .replace('{id}', hook)
+      .replace('{id}', template.includes('cron-jobs') ? job : hook)
       .replace('{skill_id}', skill_id);
     const all = (await p.send('GET', `${path}?limit=200`)).body as Item[];
     for (const sort of sorts) {
