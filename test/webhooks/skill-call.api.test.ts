@@ -1,7 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
+import { startSkillWebhookHider } from '../../infra/reactors/hide-skill-webhooks.ts';
+import { waitUntil } from '../fixtures/nats-server.ts';
 import { createSkillPlatform, type Exposed } from '../fixtures/skill-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
+import { welchTest } from '../fixtures/welch-t-test.ts';
 
 type Json = Record<string, unknown>;
 
@@ -155,6 +159,30 @@ test('the body of a large call, which is stored in chunks, can be read in full',
   assert.ok((await p.send('GET', `${p.tenant}/deliveries/${id}/body`)).text === raw);
 });
 
+test('the guardrails of the tenant block and redact calls, and the runner gets what is left', async () => {
+  const rules = [
+    { name: 'no passwords', kind: 'pattern', options: { pattern: 'password' }, action: 'block' },
+    { name: 'orders', kind: 'pattern', options: { pattern: 'order-[0-9]+' }, action: 'redact' },
+  ];
+  await succeed('PUT', `${p.tenant}/guardrails`, rules);
+  const exposed = await expose();
+  const blocked = await call(exposed.hook, exposed.token, '{"a":"my password"}');
+  assert.equal([blocked.status, (blocked.body as Json).outcome], [202, 'blocked']);
+  const redacted = await call(exposed.hook, exposed.token, '{"a":"order-17"}');
+  assert.equal([redacted.status, (redacted.body as Json).outcome], [202, 'accepted']);
+  await succeed('PUT', `${p.tenant}/guardrails`, []);
+  const listed = await invocationsOf(exposed);
+  assert.equal(
+    listed.map(({ outcome, reason }) => [outcome, reason]),
+    [
+      ['accepted', null],
+      ['rejected', 'pattern'],
+    ],
+  );
+  const { payload } = await succeed('GET', `${p.tenant}/deliveries/${(redacted.body as Json).id}`);
+  assert.equal(payload, { a: '[redacted:orders]' });
+});
+
 test('a call with the Idempotency-Key of an earlier one gets the answer of that one, and another body is refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
@@ -197,6 +225,47 @@ test('invocations are listed newest first, in pages, and can be filtered by outc
   );
   assert.is((await p.send('GET', `${exposed.path}/invocations?outcome=dead`)).status, 422);
   assert.is((await p.send('GET', `${p.tenant}/skills/c00000000000000000000000x/invocations`)).status, 404);
+});
+
+test('the webhook of a skill that is deleted or revoked is hidden by a reactor, also after the process that runs it has restarted', async () => {
+  const [deleted, revoked, kept] = [await expose(), await expose(), await expose()];
+  const logger = { warn: () => {}, debug: () => {} } as never;
+  const isExposed = async ({ skill }: Exposed) => (await p.systemContext().load(SkillWebhook, skill)).state.status === 'exposed';
+  const first = startSkillWebhookHider({ log: p.log, logger });
+  await succeed('DELETE', deleted.path, undefined, 204);
+  await waitUntil(async () => !(await isExposed(deleted)));
+  await first.close();
+  await succeed('DELETE', `${p.tenant}/agents/${revoked.agent}/skills/${revoked.skill}`, undefined, 204);
+  const second = startSkillWebhookHider({ log: p.log, logger });
+  await waitUntil(async () => !(await isExposed(revoked)));
+  await second.close();
+  assert.is(await isExposed(kept), true);
+  const hidden = p.eventsOf('SkillWebhookHidden').filter(({ id }) => [deleted.skill, revoked.skill].includes(id));
+  assert.equal(
+    hidden.map(({ data }) => (data as { reason: string }).reason),
+    ['skill_deleted', 'skill_revoked'],
+  );
+  assert.is((await succeed('GET', revoked.path)).is_exposed, false);
+  assert.is((await call(kept.hook, kept.token)).status, 202);
+});
+
+test('the time of a refusal does not tell whether a webhook exists, or is hidden', async () => {
+  const [known, off] = [await expose(), await expose()];
+  await succeed('DELETE', `${off.path}/webhook`, undefined, 204);
+  const hooks = [known.hook, off.hook, '/hooks/skills/c00000000000000000000000x'];
+  const times: number[][] = [[], [], []];
+  for (let n = 0; n < 120; n++) {
+    const startedAt = performance.now();
+    await call(hooks[n % 3]!, 'x');
+    times[n % 3]!.push(performance.now() - startedAt);
+  }
+  const [ofKnown, ...others] = times as [number[], number[], number[]];
+  for (const other of others) {
+    const { t, share } = welchTest(ofKnown, other);
+    console.log(`t = ${t.toFixed(1)} (${(share * 100).toFixed(1)} %)`);
+    assert.ok(Math.abs(t) < 4.5 || share < 0.05, `t = ${t}, ${share}`);
+  }
+  assert.ok(Math.min(...times.flat()) >= 24, 'refusals wait');
 });
 
 test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
