@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { CronBlackoutCreate, CronBlackoutUpdate, changeBlackout, declareBlackout, liftBlackout } from '../../commands/schedule/blackout.ts';
+import {
+  CronBlackoutCreate,
+  CronBlackoutUpdate,
+  changeBlackout,
+  declareBlackout,
+  liftBlackout,
+  unknownAgent,
+} from '../../commands/schedule/blackout.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import * as Blackout from '../../domain/schedule/blackout.ts';
@@ -25,14 +32,20 @@ export const SuppressedOccurrence = z
   })
   .meta({ id: 'SuppressedOccurrence' });
 
-/** Returns the future occurrences that a blackout would suppress, of each job the first ones. */
+/**
+ * Returns the future occurrences that a blackout would suppress, of each job the first ones. Jobs of agents that the
+ * caller may not see are left out.
+ * @throws Refusal invalid if the caller sees no such agent
+ */
 const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
   Blackout.assertOrdered(blackout);
-  const jobs = await activeJobsOf(ctx.reads, ctx.tenant, blackout.agent_id);
+  const { agent_id } = blackout;
+  if (agent_id !== null && !(await ctx.may('agent:read', agent_id))) throw unknownAgent();
+  const jobs = await activeJobsOf(ctx.reads, ctx.tenant, agent_id);
   const found = await Promise.all(
     jobs.map(async ({ id }) => {
       const { state } = await ctx.load(CronJob, id);
-      if (state.status !== 'active') return [];
+      if (state.status !== 'active' || !(await ctx.may('agent:read', state.agent_id))) return [];
       const recurrence = CronJob.recurrenceOf(state, state.scheduled_at, ctx.parseCron);
       const times = suppressedBy(blackout, recurrence, { after: ctx.at(), limit: MAX_SUPPRESSED_PER_JOB });
       return times.map((due_at) => ({ job_id: id, agent_id: state.agent_id, due_at }));

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { checkTrial, GuardrailTrial, MAX_TRIED, type TrialPorts, tryGuardrails } from '../../commands/webhooks/try-guardrails.ts';
+import { checkOnce } from '../../commands/check-once.ts';
+import {
+  assertIntegration,
+  checkTrial,
+  GuardrailTrial,
+  MAX_TRIED,
+  type TrialPorts,
+  tryGuardrails,
+} from '../../commands/webhooks/try-guardrails.ts';
 import { idOf } from '../../domain/id.ts';
 import { triedDeliveries } from '../../projections/webhooks/tried-deliveries.queries.ts';
 import { type Operations, operation } from '../http/operation.ts';
@@ -36,6 +44,7 @@ export const tryGuardrailsOperationOf = (ports: TrialPorts): Operations => ({
     noETag: true,
     run: async (ctx, input) => {
       const selected = { tenant_id: ctx.tenant, integration_id: input.integration_id, ...checkTrial(ctx, input) };
+      await checkOnce(ctx, () => assertIntegration(ctx, input));
       const ids = await ctx.sideEffect(() => triedDeliveries(ctx.reads, selected, MAX_TRIED));
       const rows = await ctx.sideEffect(() => tryGuardrails(ctx, ports, input, ids.toReversed()));
       return { id: ctx.tenant, state: rows.toReversed(), revision: -1, position: null };

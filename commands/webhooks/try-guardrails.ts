@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { InstantText, instantOf } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
+import { invalid } from '../../domain/refusal.ts';
 import { jsonOf, mediaOf } from '../../domain/webhooks/body-inspection.ts';
 import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
 import type { RuleSubject, RulesResult } from '../../domain/webhooks/guardrail-evaluation.ts';
 import { GuardrailRules } from '../../domain/webhooks/guardrail-rule.ts';
 import { createTrial, type TrialVerdict, verdictThen } from '../../domain/webhooks/guardrail-trial.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
 import { type RuleSet, ruleSetOf } from '../../domain/webhooks/rule-set.ts';
 import type { Ctx } from '../context.ts';
 import type { ReadDelivery, StoredDelivery } from './delivery.ts';
@@ -30,6 +32,17 @@ export const GuardrailTrial = z
     integration_id: Id25.optional().meta({ description: 'Tries only deliveries to this webhook integration' }),
   })
   .meta({ id: 'GuardrailTrial' });
+
+/** Checks that the tenant has the integration whose deliveries are tried. @throws Refusal invalid */
+export const assertIntegration = async (
+  ctx: Ctx,
+  { integration_id }: Pick<z.output<typeof GuardrailTrial>, 'integration_id'>,
+): Promise<void> => {
+  if (integration_id === undefined) return;
+  const { state } = await ctx.load(Integration, integration_id);
+  if (state.status === 'absent' || state.tenant_id !== ctx.tenant)
+    throw invalid('/integration_id', 'there is no such webhook integration', 'unknown_integration');
+};
 
 /** Evaluates rules that do not count deliveries. @returns null if that takes too long @throws Refusal unavailable */
 export type EvaluateTrial = (

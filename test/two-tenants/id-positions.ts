@@ -169,6 +169,7 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
 /** Fields that a body needs because of another field, by the last part of the path. */
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
+  [/\/replay$/, { from: '2026-01-01T00:00:00Z', to: '2026-12-31T00:00:00Z' }],
 ];
 
 /** A valid body for the operation, with these ids. It is undefined if the operation has no body. */

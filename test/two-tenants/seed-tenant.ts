@@ -139,9 +139,10 @@ export const seedTenant = async (p: Platform, slug: string) => {
     content: 'A message',
     prompt_tokens: 5,
   });
-  const jobFields = { name: 'Job', kind: 'recurring', target_kind: 'internal_agent', target: agent, interval_minutes: 60 };
+  const target = { target_kind: 'external_url', target: 'https://example.com/hook' };
+  const jobFields = { name: 'Job', kind: 'recurring', ...target, interval_minutes: 60 };
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
-  const otherJob = await post(`/agents/${second}/cron-jobs`, { ...jobFields, target: second });
+  const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
   const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
