@@ -1,10 +1,19 @@
-import { cancelReplay, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
+import { cancelReplay, type ReplayFilter, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
+import { invalid } from '../../domain/refusal.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
-import { jobById, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
+import { jobById, knownDeliveries, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
 import { Job, replays } from '../../projections/webhooks/replay-job.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { type Ctx, type Operations, operation } from '../http/operation.ts';
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
+
+/** Checks that all deliveries that a request names came to its integration. @throws Refusal invalid */
+const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Promise<void> => {
+  if (!ids) return;
+  const known = await knownDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, ids });
+  const unknown = ids.findIndex((id) => !known.has(id));
+  if (unknown >= 0) throw invalid(`/ids/${unknown}`, 'there is no such delivery to this integration', 'unknown_delivery');
+};
 
 /** The operations that send many deliveries again, by a job. */
 export const replayOperations: Operations = {
@@ -23,6 +32,7 @@ export const replayOperations: Operations = {
       requestReplay(ctx, input, async (filter) => {
         const end = await ctx.logEnd();
         if (end) await ctx.reads.passed(deliveries.name, end);
+        await assertKnown(ctx, filter);
         return replayableIds(ctx.reads, { ...filter, tenant_id: ctx.tenant });
       }),
   }),

@@ -60,10 +60,16 @@ const checkLoop = async (port: GuardrailPort, progress: Progress, { integration,
 
 /** The checks of a larger body could block this thread for too long: at worst, they take a few milliseconds per KB. */
 const MAX_CHECKED_HERE = 16_384;
+/** The checks of a larger body take too long for its sender: a quarter of a second per megabyte. */
+const MAX_CHECKED = 1 << 20;
 
 /** Adds the verdicts of the built-in checks of the content. @returns whether they must be made in another thread */
 const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): boolean => {
   const { body } = request;
+  if (body.length > MAX_CHECKED) {
+    verdicts.push({ rule: 'content', verdict: 'label', note: 'not checked: the body is larger than 1 MiB' });
+    return false;
+  }
   if (!(body instanceof Uint8Array)) return true;
   const signals = contentSignals({ bytes: body, media, json });
   if (signals === 0) return false;
@@ -77,6 +83,12 @@ const NOT_EVALUATED = 'the rules could not be evaluated in time';
 /** Whether a rule must not be left out: a delivery that it could block or redact must then not reach the agent. */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
+/** Labels must not keep a delivery from being accepted. @throws every error but that too many deliveries wait */
+const nullIfOverloaded = (error: unknown): null => {
+  if (error instanceof Refusal && error.code === 'unavailable') return null;
+  throw error;
+};
+
 type RulesToApply = { readonly set: RuleSet; readonly needsChecks: boolean };
 
 const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesToApply, delivery: GuardedDelivery): Promise<void> => {
@@ -87,7 +99,7 @@ const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesT
   const owner = { tenant: integration.tenant_id, integration: integration.id };
   const subject = { size: body.length, event, causationDepth: progress.cause?.depth ?? 0 };
   const evaluating = port.evaluate(set, owner, subject, { body, media, json, needsChecks });
-  const result = evaluating instanceof Promise ? await evaluating : evaluating;
+  const result = evaluating instanceof Promise ? await (isMandatory(set) ? evaluating : evaluating.catch(nullIfOverloaded)) : evaluating;
   if (!result) {
     progress.verdicts.push(isMandatory(set) ? block('rules', NOT_EVALUATED) : { rule: 'rules', verdict: 'label', note: NOT_EVALUATED });
     progress.reason = isMandatory(set) ? 'rules_failed' : null;

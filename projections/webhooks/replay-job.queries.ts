@@ -56,3 +56,18 @@ const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outco
 /** Returns the ids of the selected deliveries that a runner may get, in the order of their receipt, at most `limit`. */
 export const replayableIds = async (reads: Reads, selected: Selected): Promise<string[]> =>
   (await reads.rows(replayable, selected)).map(({ id }) => id);
+
+type Named = { readonly tenant_id: string; readonly integration_id: string; readonly ids: readonly string[] };
+
+const named = defineQuery((db, { tenant_id, integration_id, ids }: Named) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select('delivery.id')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.integration_id', '=', integration_id)
+    .where(({ eb, fn, val }) => eb('delivery.id', '=', fn.any(val(ids)))),
+);
+
+/** Returns which of these ids are deliveries to the integration. */
+export const knownDeliveries = async (reads: Reads, wanted: Named): Promise<ReadonlySet<string>> =>
+  new Set((await reads.rows(named, wanted)).map(({ id }) => id));

@@ -88,6 +88,7 @@ test(
       providerevent: 'push',
       deliveryid: deliveryOf(0),
       providerid: 'd-0',
+      contenttrust: 'untrusted',
     });
     assert.is(JSON.parse(broken!.string()).data_base64, Buffer.from('{broken').toString('base64'));
     assert.is(JSON.parse(bytes!.string()).data_base64, binary.toString('base64'));

@@ -101,13 +101,13 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
-/** Fields that are an id or another name of a resource, so that their schema does not tell that they can be an id. */
-const ID_OR_SLUG = ['target'];
+/** Whether a field can be an id, although its schema does not tell. The target of a new job is an agent; see `bodyFor`. */
+const isIdOrSlug = (path: string, name: string): boolean => name === 'target' && /\/cron-jobs(?:\/preview)?$/.test(path);
 
 /** The places of ids in a body, including nested objects and lists of objects. */
 const inBody = (document: Document, path: string, schema: Schema | null): IdPosition[] =>
   Object.entries(schema?.properties ?? {}).flatMap(([name, field]): IdPosition[] => {
-    if (containsId(document, field) || ID_OR_SLUG.includes(name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
+    if (containsId(document, field) || isIdOrSlug(path, name)) return [{ in: 'body', name, type: resourceTypeOf(path, name, 'body') }];
     const { items, ...nested } = resolved(document, field);
     return inBody(document, path, items ? resolved(document, items) : nested);
   });

@@ -69,7 +69,8 @@ test('a trial covers only deliveries of the tenant, of the integration that it n
   const idsOf = async (more: object) => (await attempt(given, [noKeys], more)).map(({ delivery_id }) => delivery_id).toSorted();
   assert.equal(await idsOf({}), [first, ofSecond].toSorted());
   assert.equal(await idsOf({ integration_id: second }), [ofSecond]);
-  assert.equal(await idsOf({ integration_id: other }), []);
+  const foreign = await given.call('POST', 'guardrails/try', { rules: [noKeys], from: FROM, to: TO, integration_id: other });
+  assert.is(foreign.status, 422);
   assert.equal(await idsOf({ from: '2026-03-02T10:00:00.001Z' }), []);
   assert.equal(await idsOf({ to: '2026-03-02T10:00:00.000Z' }), []);
   await given.close();
