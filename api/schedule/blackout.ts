@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import {
+  assertVisibleAgent,
   CronBlackoutCreate,
   CronBlackoutUpdate,
   changeBlackout,
   declareBlackout,
   liftBlackout,
-  unknownAgent,
 } from '../../commands/schedule/blackout.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -40,7 +40,7 @@ export const SuppressedOccurrence = z
 const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
   Blackout.assertOrdered(blackout);
   const { agent_id } = blackout;
-  if (agent_id !== null && !(await ctx.may('agent:read', agent_id))) throw unknownAgent();
+  if (agent_id !== null) await assertVisibleAgent(ctx, agent_id);
   const jobs = await activeJobsOf(ctx.reads, ctx.tenant, agent_id);
   const found = await Promise.all(
     jobs.map(async ({ id }) => {

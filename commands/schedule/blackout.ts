@@ -47,11 +47,17 @@ export const CronBlackoutUpdate = z
   .meta({ id: 'CronBlackoutUpdate', examples: [{ end_date: '2027-01-06' }] });
 
 /** The refusal of an agent that does not exist, or that the caller may not see. */
-export const unknownAgent = () => invalid('/agent_id', 'there is no such agent', 'unknown_agent');
+const unknownAgent = () => invalid('/agent_id', 'there is no such agent', 'unknown_agent');
 
 const assertAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
   const { state } = await ctx.load(Agent, agent_id);
   if (state.status !== 'live') throw unknownAgent();
+};
+
+/** Checks that the caller sees this agent. @throws Refusal invalid */
+export const assertVisibleAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
+  await assertAgent(ctx, agent_id);
+  if (!(await ctx.may('agent:read', agent_id))) throw unknownAgent();
 };
 
 /** Loads a blackout of the context's tenant. @throws Refusal not_found */

@@ -4523,6 +4523,16 @@ order by
 limit
   50;
 
+-- knownDeliveries: call
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."id" = any ($3);
+
 -- replayableIds: of an integration
 select
   "delivery"."id"
