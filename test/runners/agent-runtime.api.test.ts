@@ -227,7 +227,7 @@ test('the message that a runner gets for a delivery has no secret of the runtime
   const headers = { 'x-github-delivery': 'd-1', 'x-github-event': 'ping', 'x-hub-signature-256': sign(raw, secret) };
   assert.is((await p.send('POST', `/hooks/inbound/${hook.id}`, { key: '', raw, headers })).status, 202);
   const accepted = p.log.events.findLast(({ type }) => type === 'WebhookAccepted')!;
-  const { payload } = outgoingMessage(accepted, 'http://annals.test', 65_536);
+  const { payload } = outgoingMessage(await p.vault.openEvent(accepted), 'http://annals.test', 65_536);
   const message = Buffer.from(payload).toString();
   assert.match(message, /Keep it simple/);
   for (const canary of Object.values(CANARIES)) assert.not.ok(message.includes(canary), `the message has ${canary}`);
