@@ -38,10 +38,7 @@ const publishedIds = async (nats: NatsConnection): Promise<string[]> => {
 /** The ids of the log's events from index `from` up to, but not including, index `count`. */
 const ids = (count: number, from = 0): string[] => Array.from({ length: count - from }, (_, index) => eventIdOf(from + index));
 
-/**
- * Compares the number of ids and the first id that differs. A report with all of the thousands of ids would be
- * unreadable.
- */
+/** Compares the number of ids and the first id that differs: a report with thousands of ids would be unreadable. */
 const assertPublished = async (nats: NatsConnection, expected: readonly string[]): Promise<void> => {
   const found = await publishedIds(nats);
   const firstWrong = found.findIndex((id, index) => id !== expected[index]);
