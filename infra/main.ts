@@ -6,7 +6,7 @@ import { isWebUrl, JSON_OPTION, rejectUnknownArguments, runnerLimits, usageError
 import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
 import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
-import { deliveriesCommand } from './cli/delivery-commands.ts';
+import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
@@ -91,6 +91,7 @@ const main = defineCommand({
     keys: keysCommand,
     deliveries: deliveriesCommand,
     trigger: triggerCommand,
+    redrive: redriveCommand,
     rebuild: defineCommand({
       meta: { name: 'rebuild', description: 'Build the rows of a projection again from the log, then replace the current ones' },
       args: {

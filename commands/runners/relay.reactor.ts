@@ -34,15 +34,17 @@ export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * Returns the message for an event of a relayed type; for a redelivery, pass what `redeliveredEvent` returns. A body of more than `maxBodyBytes` is replaced by its URL.
+ * Returns the message for an event of a relayed type; for a requeued delivery, pass what `messageSource` returns. A body
+ * of more than `maxBodyBytes` is replaced by its URL. The id and the position of the message are those of `carrier`: the
+ * event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
-export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number): OutgoingMessage => {
+export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {
   const { type, message: messageOf } = runnerMessages[event.type]!;
   const message = messageOf(event, publicUrl);
   return {
-    id: event.event_id,
-    token: tokenOf(event.position),
+    id: carrier.event_id,
+    token: tokenOf(carrier.position),
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
     payload: encodeCloudEvent(event, type, message, maxBodyBytes),

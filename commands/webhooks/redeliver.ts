@@ -41,7 +41,7 @@ export const redeliver = async (
   return { ...requeued, state: { id: delivery_id, message_id: message_id!, agent_id: agent!, requeued_at: requeued_at! } };
 };
 
-/** A message that the broker has given up. `agent_id` is the agent to whose runners it was sent. */
+/** A message that the broker has given up or lost. `agent_id` is the agent to whose runners it was sent. */
 export type DeadMessage = {
   readonly tenant: string;
   readonly agent_id: string;
@@ -55,7 +55,7 @@ export type OperatorPorts = Pick<AggregateReader, 'load'> & {
   readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
 };
 
-/** Returns why a dead message is not sent again; null if it can be. */
+/** Returns why such a message is not sent again; null if it can be. */
 const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
     load(Tenant, tenant, tenant),
@@ -68,20 +68,31 @@ const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_
   return delivery.state.message_id === message_id ? null : 'it was sent again already';
 };
 
-/**
- * Sends a dead delivery to the runners of its agent again: once for each message that was given up, however often this
- * is called. With `dryRun`, only checks whether it would be sent.
- * @returns the id of the new message (null with `dryRun`), or why the delivery is skipped
- * @throws Refusal unavailable
- */
-export const redeliverDead = async (
-  ports: OperatorPorts,
-  dead: DeadMessage,
-  dryRun: boolean,
-): Promise<{ readonly message_id: string | null } | { readonly skipped: string }> => {
-  const obstacle = await obstacleOf(ports, dead);
+/** The id of the new message (null with `dryRun`), or why the delivery is skipped. */
+export type SentAgain = { readonly message_id: string | null } | { readonly skipped: string };
+
+type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
+
+/** Applies the decision, unless there is an obstacle. With `dryRun`, only checks that. @throws Refusal unavailable */
+const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
+  const obstacle = await obstacleOf(ports, message);
   if (obstacle) return { skipped: obstacle };
   if (dryRun) return { message_id: null };
-  const { message_id } = await ports.decide(dead, Delivery.requeueDead(dead.message_id, dead.agent_id));
+  const { message_id } = await ports.decide(message, decision);
   return { message_id };
 };
+
+/**
+ * Sends a dead delivery to the runners of its agent again: once for each message that was given up, however often this
+ * is called. With `dryRun`, only checks whether it would be sent. @throws Refusal unavailable
+ */
+export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
+  sendAgain(ports, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
+
+/**
+ * Sends a message again that the broker has lost before a runner acknowledged it: once for each lost message, however
+ * often this is called. The runner gets it with the same id, so that it does not process a delivery twice. With `dryRun`,
+ * only checks whether it would be sent. @throws Refusal unavailable
+ */
+export const redriveLost = (ports: OperatorPorts, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
+  sendAgain(ports, lost, Delivery.repeatLost(lost.message_id), dryRun);

@@ -39,6 +39,12 @@ export type DeliveryFacts = GuardrailResult & {
 };
 
 /**
+ * `repeats` is set if the broker had lost a message: the new message repeats the one that the event with this id had
+ * started, with the same CloudEvents id. So a runner that has processed the lost message does not process the new one.
+ */
+type RequeuedFields = { agent_id: string; repeats?: string };
+
+/**
  * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
  * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts). Their data are the bytes of
  * the body: as received, or after redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body
@@ -50,11 +56,11 @@ export type DeliveryEvent =
   | { type: 'SkillWebhookCalled'; data: Uint8Array }
   | { type: 'SkillWebhookBlocked'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
-  | { type: 'DeliveryRequeued'; data: { agent_id: string } };
+  | { type: 'DeliveryRequeued'; data: RequeuedFields };
 
 /**
  * `message_id` is the id of the delivery's last message to a runner, which is the id of the event that the relay
- * publishes. `agent_id` is the agent that gets this message. `requeued_at` is the time of the last request to send the
+ * publishes. `cloud_event_id` is the id by which runners know this message. `agent_id` is the agent that gets it. `requeued_at` is the time of the last request to send the
  * delivery again; null if there was no such request.
  */
 export type Delivery = {
@@ -62,6 +68,7 @@ export type Delivery = {
   facts: DeliveryFacts | null;
   differed: boolean;
   message_id: string | null;
+  cloud_event_id: string | null;
   agent_id: string | null;
   requeued_at: string | null;
 };
@@ -71,24 +78,31 @@ export const initial: Delivery = {
   facts: null,
   differed: false,
   message_id: null,
+  cloud_event_id: null,
   agent_id: null,
   requeued_at: null,
 };
 
 export const factsOf = (event: Recorded): DeliveryFacts => event.meta.facts as unknown as DeliveryFacts;
 
+const lastMessage = ({ event_id }: Recorded, { agent_id, repeats = event_id }: RequeuedFields) => ({
+  message_id: event_id,
+  cloud_event_id: repeats,
+  agent_id,
+});
+
 export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Delivery => {
   switch (event.type) {
     case 'WebhookAccepted':
     case 'SkillWebhookCalled':
-      return { ...delivery, status: 'accepted', facts: factsOf(event), message_id: event.event_id, agent_id: factsOf(event).agent_id };
+      return { ...delivery, ...lastMessage(event, factsOf(event)), status: 'accepted', facts: factsOf(event) };
     case 'WebhookBlocked':
     case 'SkillWebhookBlocked':
       return { ...delivery, status: 'blocked', facts: factsOf(event) };
     case 'WebhookRedeliveryDiffered':
       return { ...delivery, differed: true };
     case 'DeliveryRequeued':
-      return { ...delivery, message_id: event.event_id, agent_id: event.data.agent_id, requeued_at: event.at };
+      return { ...delivery, ...lastMessage(event, event.data), requeued_at: event.at };
   }
 };
 
@@ -119,6 +133,18 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
+ * Sends a message again that the broker has lost, if it is the delivery's last message. The runner gets it with the same
+ * id. @throws Refusal not_found, conflict
+ */
+export const repeatLost =
+  (message_id: string) =>
+  (delivery: Delivery): DeliveryEvent[] => {
+    if (delivery.message_id !== message_id) return [];
+    assertDeliverable(delivery);
+    return [{ type: 'DeliveryRequeued', data: { agent_id: delivery.agent_id!, repeats: delivery.cloud_event_id! } }];
+  };
+
+/**
  * Returns the event from which the message of a redelivery is made: the accepted delivery, with the id, the position and
  * the time of the event that requests the redelivery. So a runner does not take it for a message that it knows.
  */
@@ -127,4 +153,15 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
   const { agent_id } = data as { agent_id: string };
   const facts = { ...accepted.meta.facts, agent_id, redelivery_of: accepted.event_id };
   return { ...accepted, event_id, position, at, meta: { ...accepted.meta, facts } };
+};
+
+/**
+ * Returns the event from which the message of a requeued delivery is made. For a lost message, that is the event that had
+ * started it: one of `earlier`, the delivery's events.
+ */
+export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
+  const { repeats } = requeued.data as RequeuedFields;
+  if (repeats === undefined) return redeliveredEvent(requeued, accepted);
+  const lost = earlier.find(({ event_id }) => event_id === repeats) as Recorded<DeliveryEvent> | undefined;
+  return lost?.type === 'DeliveryRequeued' ? redeliveredEvent(lost, accepted) : accepted;
 };

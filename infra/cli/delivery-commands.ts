@@ -22,3 +22,18 @@ export const deliveriesCommand = defineCommand({
     }),
   },
 });
+
+export const redriveCommand = defineCommand({
+  meta: { name: 'redrive', description: 'Send the messages again that the message broker has lost, such as after its files were lost' },
+  args: {
+    since: { type: 'string', description: 'Only deliveries since this time, such as 2026-11-21T10:00:00Z (default: of the last 14 days)' },
+    tenant: { type: 'string', description: 'Only those of this tenant (its id)' },
+    'dry-run': { type: 'boolean', description: 'Only print which would be sent' },
+  },
+  setup: rejectUnknownArguments,
+  run: async ({ args }) => {
+    const { redrive } = await import('./redrive-lost.ts');
+    const { since, tenant } = args;
+    await runOnPlatform((config) => redrive(config, { since, tenant, dryRun: args['dry-run'] === true }));
+  },
+});

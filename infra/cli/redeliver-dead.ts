@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { type DeadMessage, type OperatorPorts, redeliverDead } from '../../commands/webhooks/redeliver.ts';
+import { type DeadMessage, redeliverDead } from '../../commands/webhooks/redeliver.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { Instant } from '../../domain/fields.ts';
 import { isId25 } from '../../domain/id.ts';
 import type { AcknowledgementEvent } from '../../domain/runners/acknowledgement.ts';
-import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact } from '../aggregates/transact.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { openOperatorPorts } from '../reactors/operator-ports.ts';
 import { usageError } from './arguments.ts';
 import { locateServices } from './locate-services.ts';
 
@@ -63,18 +60,6 @@ const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<Dea
   return [...dead.values()];
 };
 
-const openPorts = (log: Log): OperatorPorts => {
-  const cache = openAggregateCache(log, []);
-  const transact = createTransact(log, cache);
-  return {
-    load: cache.load,
-    decide: async ({ tenant, delivery_id }, decide) => {
-      const meta = { tenant, actor: ACTOR, at: new Date().toISOString(), v: 1 };
-      return (await transact({ aggregate: Delivery, tenant, id: delivery_id, decide, meta, seed: randomUUID() })).state;
-    },
-  };
-};
-
 const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
 
 /**
@@ -87,7 +72,7 @@ export const redeliverDeliveries = async (config: Config, options: RedeliverOpti
   const log = openLog(locateServices(config).eventstoreUrl);
   try {
     await log.ping();
-    const ports = openPorts(log);
+    const ports = openOperatorPorts(log, ACTOR);
     const counts = { sent: 0, skipped: 0 };
     for (const dead of await deadMessages(log, selection)) {
       const result = await redeliverDead(ports, dead, dryRun);

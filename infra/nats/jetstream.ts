@@ -15,7 +15,7 @@ import {
 } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAIT_MS, consumerName, MAX_DELIVERY_ATTEMPTS, MAX_UNACKNOWLEDGED, STREAM } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAITS_MS, consumerName, MAX_DELIVERY_ATTEMPTS, MAX_UNACKNOWLEDGED, STREAM } from '../../domain/runners/runner-credential.ts';
 import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
 
 export { STREAM };
@@ -188,26 +188,36 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
 
 export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-const consumerConfig = (
-  tenant: string,
-  agent: string,
-  { ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits,
-) =>
+/** When the server sends a message again. The fields change in a consumer that exists. */
+const redeliveryConfig = ({ ackWaitMs, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) => {
+  const waits = ackWaitMs === undefined ? ACK_WAITS_MS : [ackWaitMs];
+  return {
+    ack_wait: nanos(waits[0]!),
+    max_deliver: maxDeliveries,
+    ...(waits.length > 1 && waits.length <= maxDeliveries && { backoff: waits.map((ms) => nanos(ms)) }),
+  } satisfies Partial<ConsumerConfig>;
+};
+
+const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =>
   ({
+    ...redeliveryConfig(limits),
     durable_name: consumerName(agent),
     filter_subject: inboundSubject(tenant, agent),
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ackWaitMs),
-    max_deliver: maxDeliveries,
     max_ack_pending: MAX_UNACKNOWLEDGED,
     // With this setting, the server writes an advisory for every acknowledgement.
     sample_freq: '100%',
   }) satisfies Partial<ConsumerConfig>;
 
+const hasOldConfig = ({ config }: ConsumerInfo, wanted: Partial<ConsumerConfig>): boolean =>
+  config.ack_wait !== wanted.ack_wait ||
+  config.max_deliver !== wanted.max_deliver ||
+  JSON.stringify(config.backoff) !== JSON.stringify(wanted.backoff);
+
 /**
- * Creates the agent's durable consumer if it does not exist. Its configuration sets no delays for redeliveries, because
- * runners choose them.
+ * Creates the agent's durable consumer, or updates one of an earlier version. The delays of its configuration hold for
+ * messages without an answer; a runner that refuses a message chooses the delay.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,
@@ -216,8 +226,10 @@ export const ensureConsumer = async (
   limits: ConsumerLimits = {},
 ): Promise<ConsumerInfo> => {
   const { consumers } = await manager(nats);
-  return findOrCreate(
+  const found = await findOrCreate(
     () => nullOnCode(consumers.info(STREAM, consumerName(agent)), CONSUMER_NOT_FOUND),
     () => consumers.add(STREAM, consumerConfig(tenant, agent, limits)),
   );
+  const isOld = Object.keys(limits).length === 0 && hasOldConfig(found, redeliveryConfig(limits));
+  return isOld ? consumers.update(STREAM, consumerName(agent), redeliveryConfig(limits)) : found;
 };

@@ -1,4 +1,5 @@
 import { projections } from '../../projections/registry.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -13,6 +14,7 @@ import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
+import { startRedrive } from '../reactors/redrive.ts';
 import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
@@ -96,7 +98,17 @@ export const work = async (config: Config): Promise<Closable> => {
     const recorder = startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) });
     ofBroker = { relay, recorder };
     streamReports = reportStreams(ofBroker);
-    return [relay, startPublicationRecorder({ log, relay, logger }), recorder, startCredentialRevoker({ ...config, log, logger })];
+    const redrive = startRedrive({
+      log,
+      nats,
+      databaseUrl: config.databaseUrl!,
+      logger,
+      isResponsible: () => projector.status().some(({ name, writer }) => name === deliveries.name && writer),
+      isRecording: () => recorder.status().reason === null,
+      publishedThrough: relay.publishedThrough,
+    });
+    const revoker = startCredentialRevoker({ ...config, log, logger });
+    return [relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
   });
   const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });
   logger.info('working');

@@ -9,7 +9,7 @@ import type { Log } from '../eventstore/event-log.ts';
 const keyOf = (id: string): bigint => BigInt(`0x${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}`);
 
 /** Creates a set of event ids that needs eight bytes per id. The first look-up after an addition sorts the set. */
-const createIdSet = () => {
+export const createIdSet = () => {
   let keys = new BigUint64Array(1024);
   let size = 0;
   let isSorted = true;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from 'nats';
 import { inlineLimit, type OutgoingMessage, outgoingMessage, REQUEUED, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import { comparePositions, type Position, parseToken, type Recorded } from '../../domain/event.ts';
-import { type DeliveryEvent, redeliveredEvent } from '../../domain/webhooks/delivery.ts';
+import { type DeliveryEvent, messageSource } from '../../domain/webhooks/delivery.ts';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { type Log, LogError, type Subscription } from '../eventstore/event-log.ts';
 import { type ChainedPublisher, createChainedPublisher, SequenceConflict } from '../nats/chained-publisher.ts';
@@ -102,14 +102,14 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
   }
 };
 
-/** Reads the accepted delivery of a redelivery from the log. Null if it was erased. @throws LogError */
-const acceptedDelivery = async (log: Log, { stream }: Recorded): Promise<Recorded | null> => {
+/** Reads the events of a requeued delivery, the accepted delivery first. Empty if it was erased. @throws LogError */
+const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
   try {
-    for await (const accepted of log.read(stream, { limit: 1 })) return accepted;
+    return await Array.fromAsync(log.read(stream));
   } catch (error) {
-    if (!(error instanceof LogError && error.kind === 'gone')) throw error;
+    if (error instanceof LogError && error.kind === 'gone') return [];
+    throw error;
   }
-  return null;
 };
 
 /** Logs that the body of an event cannot be opened, so that the event is skipped. Rethrows any other error. */
@@ -127,10 +127,10 @@ const logUnreadable = (logger: RelayLogger, error: unknown): null => {
 const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
   const { log, nats, logger, publicUrl, openEvent } = relay;
   const maxBodyBytes = inlineLimit(nats.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
-  const publish = (event: Recorded): void | Promise<void> => {
+  const publish = (event: Recorded, carrier = event): void | Promise<void> => {
     let message: OutgoingMessage;
     try {
-      message = outgoingMessage(event, publicUrl, maxBodyBytes);
+      message = outgoingMessage(event, publicUrl, maxBodyBytes, carrier);
     } catch (error) {
       return logger.error({ error: errorReason(error), event: event.event_id }, 'an event cannot be encoded as a message and is skipped');
     }
@@ -151,9 +151,9 @@ const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowled
     return opening ? publish(opening) : undefined;
   };
   const publishAgain = async (requeued: Recorded): Promise<void> => {
-    const accepted = await acceptedDelivery(log, requeued);
-    const clear = accepted && (await opened(accepted));
-    if (clear) await publish(redeliveredEvent(requeued as Recorded<DeliveryEvent>, clear));
+    const events = await deliveryEvents(log, requeued);
+    const clear = events[0] ? await opened(events[0]) : null;
+    if (clear) await publish(messageSource(requeued as Recorded<DeliveryEvent>, clear, events), requeued);
   };
   return (event: Recorded): void | Promise<void> => {
     if (acknowledged.has(event.event_id)) return;

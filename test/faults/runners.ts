@@ -21,6 +21,8 @@ export type Runner = {
    */
   readonly kill: () => Promise<number>;
   readonly stop: () => Promise<unknown>;
+  /** Starts the runner again after `stop`. Resolves when it waits for deliveries. */
+  readonly start: () => Promise<Runner>;
 };
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
@@ -50,7 +52,7 @@ export const startRunner = async ({ url, dir, stopOnClose }: Platform, agent: Ag
   };
   let running = start();
   await running.waitForOutput(/waiting for deliveries/);
-  return {
+  const runner: Runner = {
     agent,
     effects: () => linesOf(join(home, 'effects')),
     commandRuns: () => linesOf(join(home, 'runs')),
@@ -63,5 +65,11 @@ export const startRunner = async ({ url, dir, stopOnClose }: Platform, agent: Ag
       return Date.now() - killedAt;
     },
     stop: () => running.stop(),
+    start: async () => {
+      running = start();
+      await running.waitForOutput(/waiting for deliveries/);
+      return runner;
+    },
   };
+  return runner;
 };

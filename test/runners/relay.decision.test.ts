@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { inlineLimit, outgoingMessage, relayedEventTypes } from '../../commands/runners/relay.reactor.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { MAX_INLINE_BYTES } from '../../domain/runners/cloud-event.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { TENANT } from '../fixtures/given.ts';
 
 const AGENT = 'cagent0000000000000000000';
@@ -57,6 +58,40 @@ test('the limit for a body within a message is small enough that its Base64 form
   assert.equal([8_388_608, 1_048_576].map(inlineLimit), [MAX_INLINE_BYTES, MAX_INLINE_BYTES]);
   assert.is(inlineLimit(16_384 + 4_000), 3_000);
   assert.is(inlineLimit(1_000), 0);
+});
+
+test('the message that repeats a lost one has the bytes of the lost one, and the id and position of the event that repeats it', () => {
+  const own = accepted('{"a":1}');
+  const requeued = (number: number, data: { agent_id: string; repeats?: string }) =>
+    ({
+      ...own,
+      type: 'DeliveryRequeued',
+      data,
+      event_id: `00000000-0000-4000-8000-00000000000${number}`,
+      at: `2026-01-0${number}T00:00:00.000Z`,
+      position: { commit: BigInt(number * 10), prepare: BigInt(number * 10) },
+    }) as Recorded<Delivery.DeliveryEvent>;
+  const again = requeued(2, { agent_id: AGENT });
+  const messageOf = (event: Recorded<Delivery.DeliveryEvent>, earlier: readonly Recorded[]) =>
+    outgoingMessage(Delivery.messageSource(event, own, earlier), 'https://annals.test', MAX_INLINE_BYTES, event);
+  const first = messageOf(requeued(3, { agent_id: AGENT, repeats: own.event_id }), [own]);
+  assert.equal([first.id, first.token], ['00000000-0000-4000-8000-000000000003', '30:30']);
+  assert.equal(parse(first.payload), parse(outgoingMessage(own, 'https://annals.test', MAX_INLINE_BYTES).payload));
+  const second = messageOf(requeued(4, { agent_id: AGENT, repeats: again.event_id }), [own, again]);
+  assert.equal(parse(second.payload), parse(messageOf(again, [own]).payload));
+  assert.is(parse(second.payload).id, again.event_id);
+});
+
+test('a lost message is repeated only while it is the last one of its delivery, always with the id that runners know', () => {
+  const own = accepted('{"a":1}') as Recorded<Delivery.DeliveryEvent>;
+  const state = Delivery.evolve(Delivery.initial, own);
+  const [event] = Delivery.repeatLost(own.event_id)(state);
+  assert.equal(event, { type: 'DeliveryRequeued', data: { agent_id: AGENT, repeats: own.event_id } });
+  const repeated = { ...own, ...event, event_id: 'second' } as Recorded<Delivery.DeliveryEvent>;
+  const after = Delivery.evolve(state, repeated);
+  assert.equal(Delivery.repeatLost(own.event_id)(after), []);
+  const [again] = Delivery.repeatLost('second')(after);
+  assert.equal(again, event);
 });
 
 test.run();

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NatsConnection } from 'nats';
+import type { Logger } from 'pino';
+import { type DeadMessage, type OperatorPorts, redriveLost } from '../../commands/webhooks/redeliver.ts';
+import { type Position, sortKey } from '../../domain/event.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import {
+  publishedThroughAt,
+  type UnsettledRange,
+  unsettledCounts,
+  unsettledMessages,
+} from '../../projections/webhooks/unsettled.queries.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { ADVISORY_STREAM, MAX_MESSAGE_AGE_MS, manager, readTip } from '../nats/jetstream.ts';
+import { errorReason } from '../nats/jetstream-errors.ts';
+import { outstandingCount, readOutstandingIds } from '../nats/outstanding-messages.ts';
+import { openPool } from '../postgres/pool.ts';
+import { readsOver } from '../readmodel/postgres-read-model.ts';
+import { acknowledgedIdsSince, createIdSet } from './acknowledged-ids.ts';
+import { openOperatorPorts } from './operator-ports.ts';
+import { resumePosition } from './resume-position.ts';
+
+const INTERVAL_MS = 60_000;
+/** A message is looked for this long after it was published. */
+const OVERDUE_MS = 60_000;
+/** If an acknowledgement has waited this long to be recorded, nothing is sent again: it may have been acknowledged. */
+const MAX_UNRECORDED_MS = 30_000;
+const QUERY_TIMEOUT_MS = 30_000;
+const CONCURRENCY = 8;
+const ACTOR = { kind: 'system', id: 'redrive' } as const;
+
+export type RedriveParts = {
+  readonly log: Log;
+  readonly nats: NatsConnection;
+  readonly databaseUrl: string;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
+  /** Whether this process has to do it now. It is only cheaper if others do not: no message is sent again twice. */
+  readonly isResponsible: () => boolean;
+  /** Whether acknowledgements are being recorded. If not, nothing is sent again. */
+  readonly isRecording: () => boolean;
+  /** The position up to which the relay of this process has published; null if that is unknown. */
+  readonly publishedThrough: () => Promise<Position | null>;
+  readonly intervalMs?: number;
+  readonly overdueMs?: number;
+};
+
+/** A message that the log has as published and not settled, and that the broker no longer has. */
+type LostMessage = DeadMessage & { readonly place: string };
+
+type Redrive = Required<RedriveParts> & {
+  readonly reads: Pick<Reads, 'rows'>;
+  readonly ports: OperatorPorts;
+  /** The ids of the messages that were missing in the last round. */
+  suspects: ReadonlySet<string>;
+};
+
+/** Whether all acknowledgements are recorded that the broker has had for some time. */
+const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boolean> => {
+  if (!isRecording()) return false;
+  const { streams } = await manager(nats);
+  const { state } = await streams.info(ADVISORY_STREAM);
+  return state.messages === 0 || Date.now() - Date.parse(state.first_ts) < MAX_UNRECORDED_MS;
+};
+
+/** Returns which messages have to be looked for; null if there are none. What the relay has yet to publish is not lost. */
+const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redrive, signal: AbortSignal): Promise<UnsettledRange | null> => {
+  const now = Date.now();
+  const overdue = await publishedThroughAt(reads, new Date(now - overdueMs).toISOString());
+  const relayed = (await publishedThrough()) ?? (await resumePosition(log, await readTip(nats), signal));
+  if (overdue === null || !relayed) return null;
+  const through = sortKey(relayed) < overdue ? sortKey(relayed) : overdue;
+  return { through, since: new Date(now - MAX_MESSAGE_AGE_MS).toISOString() };
+};
+
+/** Finds the messages of an agent that the log has as unsettled and the broker does not have. */
+const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant: string, agent: string): Promise<LostMessage[]> => {
+  const outstanding = createIdSet();
+  await readOutstandingIds(nats, tenant, agent, outstanding.add);
+  const missing: LostMessage[] = [];
+  for await (const page of unsettledMessages(reads, { ...range, tenant_id: tenant, agent_id: agent }))
+    for (const { id, message_id, place } of page)
+      if (!outstanding.has(message_id)) missing.push({ tenant, agent_id: agent, delivery_id: id, message_id, place });
+  return missing;
+};
+
+/** Returns the position of a sort key. */
+const positionOf = (place: string): Position => {
+  const half = place.length / 2;
+  return { commit: BigInt(place.slice(0, half)), prepare: BigInt(place.slice(half)) };
+};
+
+/** Leaves out the messages that the log has as settled, which the read model may not show yet. */
+const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: AbortSignal): Promise<readonly LostMessage[]> => {
+  const first = lost.map(({ place }) => place).reduce((a, b) => (a < b ? a : b));
+  const settled = await acknowledgedIdsSince(log, positionOf(first), signal);
+  return lost.filter(({ message_id }) => !settled.has(message_id));
+};
+
+const sendAgain = async ({ ports, logger }: Redrive, lost: readonly LostMessage[], signal: AbortSignal): Promise<void> => {
+  const waiting = [...lost];
+  const counts = { sent: 0, skipped: 0 };
+  const work = async (): Promise<void> => {
+    for (let message = waiting.shift(); message && !signal.aborted; message = waiting.shift())
+      counts['skipped' in (await redriveLost(ports, message, false)) ? 'skipped' : 'sent']++;
+  };
+  try {
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  } finally {
+    logger.warn(counts, 'the message broker had lost messages to runners; they are sent again');
+  }
+};
+
+/**
+ * Looks once for lost messages. Those that were missing in the round before, too, are sent again: an acknowledgement
+ * that is just being recorded makes a message look lost. @throws the failure of a service
+ */
+const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => {
+  const range = (await isRecordingCurrent(redrive)) ? await rangeOf(redrive, signal) : null;
+  const missing: LostMessage[] = [];
+  for (const { tenant_id, agent_id, count } of range ? await unsettledCounts(redrive.reads, range) : []) {
+    signal.throwIfAborted();
+    if ((await outstandingCount(redrive.nats, tenant_id, agent_id)) >= count) continue;
+    missing.push(...(await missingOf(redrive, range!, tenant_id, agent_id)));
+  }
+  const confirmed = missing.filter(({ message_id }) => redrive.suspects.has(message_id));
+  redrive.suspects = new Set(missing.map(({ message_id }) => message_id));
+  if (confirmed.length === 0) return;
+  const lost = await unsettledIn(redrive.log, confirmed, signal);
+  if (lost.length > 0) await sendAgain(redrive, lost, signal);
+};
+
+/**
+ * Finds, every minute, the messages that the broker has lost before a runner acknowledged them, and sends them again: for
+ * example after a damaged file of the broker, or if its record of an acknowledgement was lost. Messages that wait for a
+ * runner stay as they are. Messages that are older than the broker keeps any are left to `annals redrive`.
+ */
+export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
+  const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };
+  const { intervalMs, databaseUrl, logger, log, isResponsible } = { ...defaults, ...parts };
+  const pool = openPool(databaseUrl, logger as Logger, 'redrive', { max: 1, queryTimeoutMs: QUERY_TIMEOUT_MS });
+  const reads = readsOver(async (statement) => (await pool.query(statement)).rows);
+  const redrive: Redrive = { ...defaults, ...parts, reads, ports: openOperatorPorts(log, ACTOR), suspects: new Set() };
+  const closing = new AbortController();
+  const { signal } = closing;
+
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await sleep(intervalMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted || !isResponsible()) continue;
+      await runOnce(redrive, signal).catch((error: unknown) =>
+        logger.debug({ error: errorReason(error) }, 'lost messages cannot be looked for now; trying again'),
+      );
+    }
+  };
+
+  const running = run();
+  return {
+    close: async (): Promise<void> => {
+      closing.abort();
+      await running;
+      await pool.end();
+    },
+  };
+};
