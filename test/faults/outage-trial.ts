@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { check, type Findings, type LoggedDelivery } from './checker.ts';
+import { check, type Findings, type LoggedDelivery, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
 import type { Platform } from './platform.ts';
@@ -77,15 +77,9 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
 /** Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners. */
 const judge = async ({ platform, hooks, runners }: Deployment, sent: readonly SentDelivery[]): Promise<OutageReport> => {
   const { finalState, acknowledged } = await readFinalState(platform, sent, hooks, runners);
-  const { duplicated, outOfOrder, ...rest } = check(finalState);
-  // A repeated delivery may get 202 again, if it comes while its first event is not in the log yet.
-  const isRepeated202 = (line: string): boolean => / was accepted \d+ times$/.test(line);
+  const findings = withoutRepeatedAnswers(check(finalState));
   return {
-    findings: {
-      ...rest,
-      duplicated: duplicated.filter((line) => !isRepeated202(line)),
-      outOfOrder: [...outOfOrder, ...lateInLog(sent, finalState.log)],
-    },
+    findings: { ...findings, outOfOrder: [...findings.outOfOrder, ...lateInLog(sent, finalState.log)] },
     figures: {
       ...figuresOf(sent),
       'in the log': finalState.log.length,

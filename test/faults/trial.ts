@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { check, type Findings } from './checker.ts';
+import { check, type Findings, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { isAnswered, type Load, type SentDelivery, startLoad } from './load.ts';
 import { type Platform, PROCESS_NAMES } from './platform.ts';
@@ -113,7 +113,8 @@ export const runTrial = async (platform: Platform, options: TrialOptions): Promi
   onProgress(`the load is over after ${Math.round(seconds)} s; waiting until no work is left`);
   const { finalState, acknowledged } = await readFinalState(platform, load.sent, hooks, runners);
   const killsOf = (name: Target): number => kills.filter(({ target }) => target === name).length;
-  const findings = check(finalState, { brokerKills: killsOf('nats'), runnerKills: killsOf('runner') });
+  const found = check(finalState, { brokerKills: killsOf('nats'), runnerKills: killsOf('runner') });
+  const findings = killsOf('store') > 0 ? withoutRepeatedAnswers(found) : found;
   return {
     findings,
     kills,

@@ -3571,6 +3571,50 @@ from
       201
   ) as "page";
 
+-- publishedThroughAt: call
+select
+  "publication"."place"
+from
+  "deliveries"."publications" as "publication"
+where
+  "publication"."published_at" <= $1
+order by
+  "publication"."recorded" desc
+limit
+  1;
+
+-- unsettledCounts: call
+select
+  "delivery"."tenant_id",
+  "delivery"."message_agent_id" as "agent_id",
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."unsettled" <= $1
+  and "delivery"."received_at" >= $2
+group by
+  "delivery"."tenant_id",
+  "delivery"."message_agent_id";
+
+-- unsettledMessages: call
+select
+  "delivery"."id",
+  "delivery"."message_id",
+  "delivery"."unsettled" as "place"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."message_agent_id" = $2
+  and "delivery"."unsettled" > $3
+  and "delivery"."unsettled" <= $4
+  and "delivery"."received_at" >= $5
+order by
+  "delivery"."unsettled"
+limit
+  1000;
+
 -- deliveryById: call
 select
   wanted.at::integer as at,
