@@ -3,14 +3,12 @@ import { addAttachment, assertAcceptsFiles, type DetectContentType, MAX_ATTACHME
 import { requireWriter } from '../../commands/sessions/session-access.ts';
 import { AttachmentRead } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
-import { jsonContentOf } from '../http/example.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readUpload } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
-
-const FIELD = 'upload';
+import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
 
 /** What the routes of files need from infra/. `withSlot` limits how many uploads are in memory at the same time. */
 export type AttachmentDeps = {
@@ -31,7 +29,7 @@ const UPLOAD = operation({
   run: () => null,
 });
 
-const uploadRoute = ({ runtime, withSlot, detectContentType }: Deps) => {
+const acceptUpload = ({ runtime, withSlot, detectContentType }: Deps) => {
   const authorize = authorizeRequest(UPLOAD, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -43,7 +41,7 @@ const uploadRoute = ({ runtime, withSlot, detectContentType }: Deps) => {
     if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
     return withSlot(request.info.tenant, async () => {
       // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each time.
-      const file = await readUpload(c.req.raw, FIELD, MAX_ATTACHMENT_BYTES);
+      const file = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_ATTACHMENT_BYTES);
       const run = (of: typeof ctx) => addAttachment(of, session_id, file, detectContentType);
       return runOnce(UPLOAD, runtime, request, { bytes: file.bytes, run });
     });
@@ -51,37 +49,14 @@ const uploadRoute = ({ runtime, withSlot, detectContentType }: Deps) => {
 };
 
 const routes = [
-  plainRoute({
-    method: 'post',
-    path: UPLOAD.path,
+  uploadRoute({
+    row: UPLOAD,
     operationId: 'addSessionAttachment',
-    summary: UPLOAD.summary,
     description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
     tag: 'Sessions',
-    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
-    requestBody: {
-      required: true,
-      content: {
-        'multipart/form-data': {
-          schema: {
-            type: 'object',
-            required: [FIELD],
-            properties: { [FIELD]: { type: 'string', format: 'binary', description: 'The file' } },
-            additionalProperties: false,
-          },
-          example: { [FIELD]: 'the bytes of the file' },
-        },
-      },
-    },
-    responses: {
-      201: {
-        description: 'The new attachment',
-        headers: { Location: { schema: { type: 'string' } }, ETag: { schema: { type: 'string' } } },
-        content: jsonContentOf(AttachmentRead, 'output', {}),
-      },
-    },
-    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
-    handler: uploadRoute,
+    file: 'The file',
+    created: 'The new attachment',
+    handler: acceptUpload,
   }),
 ];
 

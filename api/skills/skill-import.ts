@@ -3,14 +3,12 @@ import { type ImportPorts, importSkill, readSkillArchive } from '../../commands/
 import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import { SkillRead } from '../../projections/skills/skill.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
-import { jsonContentOf } from '../http/example.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
 import { readUpload } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
-
-const FIELD = 'upload';
+import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
 
 /** What the route needs from infra/. `withSlot` limits how many uploads are in memory at the same time. */
 export type SkillImportDeps = ImportPorts & { readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T> };
@@ -38,7 +36,7 @@ const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
     return withSlot(request.info.tenant, async () => {
       // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
       // time.
-      const { bytes } = await readUpload(c.req.raw, FIELD, MAX_ARCHIVE_BYTES);
+      const { bytes } = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_ARCHIVE_BYTES);
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });
     });
@@ -46,36 +44,13 @@ const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
 };
 
 const routes = [
-  plainRoute({
-    method: 'post',
-    path: IMPORT.path,
+  uploadRoute({
+    row: IMPORT,
     operationId: 'importSkill',
-    summary: IMPORT.summary,
     description: `The archive has a file \`SKILL.md\` at its root or in its only folder. It starts with YAML between two lines \`---\`, with the fields \`name\` and \`description\`; the rest are the instructions. The slug is derived from the name, and the skill is private. The archive has at most ${MAX_ARCHIVE_BYTES} bytes; archives with links, with paths that lead outside or clash, or with files that are too many or too large are refused. A file must arrive with at least 64 KiB per second, otherwise the response is 408.\n\nRequires the permission \`tenant:skills:write\`.`,
     tag: 'Skills',
-    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
-    requestBody: {
-      required: true,
-      content: {
-        'multipart/form-data': {
-          schema: {
-            type: 'object',
-            required: [FIELD],
-            properties: { [FIELD]: { type: 'string', format: 'binary', description: 'The zip archive' } },
-            additionalProperties: false,
-          },
-          example: { [FIELD]: 'the bytes of the archive' },
-        },
-      },
-    },
-    responses: {
-      201: {
-        description: 'The new skill',
-        headers: { Location: { schema: { type: 'string' } }, ETag: { schema: { type: 'string' } } },
-        content: jsonContentOf(SkillRead, 'output', {}),
-      },
-    },
-    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
+    file: 'The zip archive',
+    created: 'The new skill',
     handler: importRoute,
   }),
 ];

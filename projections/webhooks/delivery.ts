@@ -10,6 +10,7 @@ import { CHUNK_BYTES } from '../../domain/webhooks/delivery-body.ts';
 import type { RejectionEvent } from '../../domain/webhooks/rejection.ts';
 import { type Change, insert, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
+import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
@@ -75,18 +76,7 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .string()
     .nullable()
     .meta({ description: 'The content type that the provider sent', examples: ['application/json'] }),
-  caller: z
-    .object({
-      ip: z
-        .string()
-        .nullable()
-        .meta({ description: 'The IP address', examples: ['192.0.2.7'] }),
-      user_agent: z
-        .string()
-        .nullable()
-        .meta({ description: 'The header User-Agent', examples: ['GitHub-Hookshot/044aadd'] }),
-    })
-    .meta({ description: 'Who sent the delivery' }),
+  caller: Caller.meta({ description: 'Who sent the delivery' }),
   guardrails: z.array(Guardrail).meta({ description: 'The checks of the delivery' }),
   redactions: z.int().meta({ description: 'How many parts of the payload were redacted' }),
   attempts: z

@@ -7,6 +7,7 @@ import type { SkillCallFacts } from '../../domain/webhooks/skill-call.ts';
 import type { RefusedCall, SkillRefusalEvent } from '../../domain/webhooks/skill-refusal.ts';
 import { type Change, insert, type Projection } from '../projection.ts';
 import type { Table } from '../table.ts';
+import { Caller } from './caller.ts';
 
 export const INVOCATION_OUTCOMES = ['accepted', 'rejected'] as const;
 
@@ -15,18 +16,7 @@ export const InvocationRead = z
     id: idOf('delivery', 'The id of the call; also that of the delivery if the token was valid and the call was recorded'),
     skill_id: idOf('skill'),
     agent_id: idOf('agent', 'The agent for which the skill is exposed'),
-    caller: z
-      .object({
-        ip: z
-          .string()
-          .nullable()
-          .meta({ description: 'The IP address', examples: ['192.0.2.7'] }),
-        user_agent: z
-          .string()
-          .nullable()
-          .meta({ description: 'The header User-Agent', examples: ['curl/8.10.1'] }),
-      })
-      .meta({ description: 'Who called' }),
+    caller: Caller.meta({ description: 'Who called' }),
     at: Timestamp.meta({ description: 'When the call was received' }),
     outcome: z.enum(INVOCATION_OUTCOMES).meta({ description: '`accepted`: sent to the agent; `rejected`: refused or blocked' }),
     reason: z
