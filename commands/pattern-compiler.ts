@@ -13,8 +13,8 @@ export type PatternCompiler = {
   /** Returns the work that a usable pattern takes for each character of a text, in steps of about 13 ns at worst. */
   readonly sizeOf: (pattern: string) => number;
   /**
-   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced something.
-   * The patterns must be usable.
+   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced
+   * something. The patterns must be usable.
    */
   readonly redact: (
     text: string,

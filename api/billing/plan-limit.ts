@@ -39,7 +39,9 @@ type CountedLimit = {
 
 const isUnavailable = ({ unavailableUntil }: Counter): boolean => performance.now() < unavailableUntil;
 
-/** Counts the tenant's resources in the read model. If the read model is unavailable or behind, `count` stays as it is. */
+/**
+ * Counts the tenant's resources in the read model. If the read model is unavailable or behind, `count` stays as it is.
+ */
 const refreshCount = async (ctx: Ctx, countOf: CountedLimit['countOf'], counter: Counter): Promise<void> => {
   if (isUnavailable(counter)) return;
   await countOf(ctx.reads, ctx.tenant).then(

@@ -21,7 +21,9 @@ const textField = (description: string) => ({ type: 'string', description });
 
 const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
 
-/** Where messages of a type come from: the attribute that names it, and what the attributes say in their descriptions. */
+/**
+ * Where messages of a type come from: the attribute that names it, and what the attributes say in their descriptions.
+ */
 type Origin = { readonly name: 'integration' | 'skill'; readonly noun: string; readonly caller: string; readonly callId: string };
 
 const INTEGRATION: Origin = {

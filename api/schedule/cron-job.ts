@@ -63,7 +63,10 @@ const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>)
   return { ...loaded, state: { ...view, last_fired_at, last_status_code, ...(isSame && { next_fire_at, status }) } };
 };
 
-/** Returns a job as of the context's log position; null if there was none. The status of its last answer is not known for the past. */
+/**
+ * Returns a job as of the context's log position; null if there was none. The status of its last answer is not known
+ * for the past.
+ */
 const jobAsOf = async (ctx: Ctx, ref: { agent_id: string; id: string }): Promise<Loaded<JobView> | null> => {
   const { state, ...loaded } = await ctx.load(CronJob, ref.id);
   if (!CronJob.exists(state, ref.agent_id)) return null;

@@ -40,7 +40,8 @@ const acceptUpload = ({ runtime, withSlot, detectContentType }: Deps) => {
     // A repeat with an Idempotency-Key is answered even after the session has ended.
     if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
     return withSlot(request.info.tenant, async () => {
-      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each time.
+      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
+      // time.
       const file = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_ATTACHMENT_BYTES);
       const run = (of: typeof ctx) => addAttachment(of, session_id, file, detectContentType);
       return runOnce(UPLOAD, runtime, request, { bytes: file.bytes, run });

@@ -52,7 +52,10 @@ export const summariesOf = async (ctx: Ctx): Promise<TenantSummaries> => {
   return summariesFrom(period, await countsOf(ctx, period));
 };
 
-/** Like `summariesOf`, but for the response to a mutation: if the read models are unavailable, with the last known numbers. */
+/**
+ * Like `summariesOf`, but for the response to a mutation: if the read models are unavailable, with the last known
+ * numbers.
+ */
 export const summariesOrLastKnown = (ctx: Ctx): Promise<TenantSummaries> =>
   ctx.sideEffect(async () => {
     const period = periodOf(ctx);

@@ -29,7 +29,9 @@ const respond = ({ id, outcome, token }: SkillCallOutcome): Response =>
     headers: { 'content-type': 'application/json', ...(token === null ? {} : { 'consistency-token': token }) },
   });
 
-/** The route that external systems call. It is a plain route, because its only credential is the token of the webhook. */
+/**
+ * The route that external systems call. It is a plain route, because its only credential is the token of the webhook.
+ */
 const routes = [
   plainRoute({
     method: 'post',

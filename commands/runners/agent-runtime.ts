@@ -71,8 +71,8 @@ const newestOf = (all: readonly Loaded<unknown>[]): Position =>
     .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
 
 /**
- * Returns the primary model of an agent, after failover from models that cannot be used; null if it has none. `position`
- * is the consistency token of the newest event of the agent and its models.
+ * Returns the primary model of an agent, after failover from models that cannot be used; null if it has none.
+ * `position` is the consistency token of the newest event of the agent and its models.
  */
 export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   const { models, loaded } = await modelsOf(ctx, agent.state);

@@ -34,9 +34,9 @@ export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * Returns the message for an event of a relayed type; for a requeued delivery, pass what `messageSource` returns. A body
- * of more than `maxBodyBytes` is replaced by its URL. The id and the position of the message are those of `carrier`: the
- * event for which the relay publishes it.
+ * Returns the message for an event of a relayed type; for a requeued delivery, pass what `messageSource` returns. A
+ * body of more than `maxBodyBytes` is replaced by its URL. The id and the position of the message are those of
+ * `carrier`: the event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {

@@ -63,8 +63,8 @@ const assertFromUser = (input: Append): void => {
 };
 
 /**
- * Returns the usage of a language model that a message reports; null if it reports none. Without a model in the message,
- * it is the primary model of the session. Without a cost, the pricing of the model yields it.
+ * Returns the usage of a language model that a message reports; null if it reports none. Without a model in the
+ * message, it is the primary model of the session. Without a cost, the pricing of the model yields it.
  * @throws Refusal invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {

@@ -61,8 +61,8 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, tex
 };
 
 /**
- * Creates the command that ends a session with this event. Ending it again in the same way, with the same texts, changes
- * nothing. @throws Refusal not_found, conflict if it has ended otherwise
+ * Creates the command that ends a session with this event. Ending it again in the same way, with the same texts,
+ * changes nothing. @throws Refusal not_found, conflict if it has ended otherwise
  */
 export const endSession =
   (type: Session.EndEvent) =>

@@ -4,7 +4,9 @@ import * as Session from '../../domain/sessions/session.ts';
 
 export type SessionRef = { readonly tenant_id: string; readonly id: string };
 
-/** The first and the last event of a session. They are the same if it has only one. Null if there is no such session. */
+/**
+ * The first and the last event of a session. They are the same if it has only one. Null if there is no such session.
+ */
 export type Ends = { readonly first: Recorded<Session.SessionEvent>; readonly last: Recorded<Session.SessionEvent> } | null;
 
 /** What the reactor needs from the log. */

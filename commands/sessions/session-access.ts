@@ -20,8 +20,8 @@ const isStarter = (principal: Principal, { created_by_id }: Session.Session): bo
   principal.kind === 'user' && principal.user_id === created_by_id;
 
 /**
- * Checks that a runner is that of the session's agent. The runner of a suspended tenant, which can only end sessions, may
- * learn nothing about others. @throws Refusal not_found, tenant_suspended
+ * Checks that a runner is that of the session's agent. The runner of a suspended tenant, which can only end sessions,
+ * may learn nothing about others. @throws Refusal not_found, tenant_suspended
  */
 const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {
   const { state } = await ctx.load(Session, session_id);

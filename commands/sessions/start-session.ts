@@ -56,7 +56,10 @@ const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
     throw invalid('/user_id', 'is not a member of this tenant', 'unknown_member');
 };
 
-/** Checks a request to start a session, and returns what it records of the agent. @throws Refusal not_found, conflict, invalid */
+/**
+ * Checks a request to start a session, and returns what it records of the agent. @throws Refusal not_found, conflict,
+ * invalid
+ */
 const agentFields = async (ctx: Ctx, { agent_id, delivery_id, user_id }: Start) => {
   const agent = await loadActiveAgent(ctx, agent_id);
   if (delivery_id !== null) await checkDelivery(ctx, agent_id, delivery_id);

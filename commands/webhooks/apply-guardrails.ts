@@ -25,8 +25,8 @@ export type GuardedDelivery = {
 };
 
 /**
- * What the checks decide. `bytes` is the redacted body, null if nothing is redacted. `cause` is the delivery that led to
- * this one.
+ * What the checks decide. `bytes` is the redacted body, null if nothing is redacted. `cause` is the delivery that led
+ * to this one.
  */
 export type GuardrailDecision = {
   readonly reason: BlockReason | null;
@@ -119,7 +119,9 @@ const noteOf = ({ max, windowMs }: RateLimit): string => `${max} in ${windowMs /
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Blocks a delivery from Slack outside the working hours of its agent. @returns the limits that the agent has in Slack */
+/**
+ * Blocks a delivery from Slack outside the working hours of its agent. @returns the limits that the agent has in Slack
+ */
 const checkSlack = async (
   port: GuardrailPort,
   progress: Progress,

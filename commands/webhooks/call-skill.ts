@@ -82,7 +82,10 @@ const idempotencyKeyOf = ({ header }: SkillCall): string | undefined => {
   return key;
 };
 
-/** The webhooks as the guardrails see them. The same state gives the same object, for which its rules are put together once. */
+/**
+ * The webhooks as the guardrails see them. The same state gives the same object, for which its rules are put together
+ * once.
+ */
 const sources = new WeakMap<SkillWebhook, GuardedSource>();
 
 const sourceOf = (webhook: SkillWebhook): GuardedSource => {

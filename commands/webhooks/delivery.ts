@@ -11,8 +11,8 @@ import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
 /**
- * Why the bytes of a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the body.
- * `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
+ * Why the bytes of a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the
+ * body. `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
  */
 export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
 

@@ -14,7 +14,9 @@ const NO_RULES: RuleSet = { rules: [], rates: [], redactions: [], readsBody: fal
 
 type TenantState = { readonly rules: readonly GuardrailRule[]; readonly redactions: readonly RedactionPatterns.RedactionPattern[] };
 
-/** Creates the functions that find out what applies to a delivery. They return a promise only if the log must be read. */
+/**
+ * Creates the functions that find out what applies to a delivery. They return a promise only if the log must be read.
+ */
 export const createGuardrailSources = (cache: AggregateReader): Pick<GuardrailPort, 'ruleSet' | 'deepestCause' | 'slackConfig'> => {
   const ruleSets = createRuleSets();
 

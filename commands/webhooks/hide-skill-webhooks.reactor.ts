@@ -14,8 +14,8 @@ type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, {
 export type HidingEvent = Recorded<Cause>;
 
 /**
- * The events after which a webhook may have to be hidden. An exposure is one of them: the skill may have been deleted or
- * revoked while it was being exposed.
+ * The events after which a webhook may have to be hidden. An exposure is one of them: the skill may have been deleted
+ * or revoked while it was being exposed.
  */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 

@@ -91,8 +91,8 @@ export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: b
 
 /**
  * Sends a message again that the broker has lost before a runner acknowledged it: once for each lost message, however
- * often this is called. The runner gets it with the same id, so that it does not process a delivery twice. With `dryRun`,
- * only checks whether it would be sent. @throws Refusal unavailable
+ * often this is called. The runner gets it with the same id, so that it does not process a delivery twice. With
+ * `dryRun`, only checks whether it would be sent. @throws Refusal unavailable
  */
 export const redriveLost = (ports: OperatorPorts, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
   sendAgain(ports, lost, Delivery.repeatLost(lost.message_id), dryRun);

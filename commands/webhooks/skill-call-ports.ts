@@ -3,8 +3,8 @@ import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
 import type { WebhookPorts } from './webhook-ports.ts';
 
 /**
- * What a call of a webhook meets. `webhook` is `initial` if there is no webhook with the id. `fault` says why no call of
- * it can be accepted, whatever its token; null if a call with a valid token can.
+ * What a call of a webhook meets. `webhook` is `initial` if there is no webhook with the id. `fault` says why no call
+ * of it can be accepted, whatever its token; null if a call with a valid token can.
  */
 export type SkillTarget = {
   readonly webhook: SkillWebhook;
@@ -20,7 +20,9 @@ export type SkillCallPorts = {
   readonly digest: (token: string) => string;
   /** Returns the id of a new call: one that follows from its Idempotency-Key, or a random one. */
   readonly callId: (webhook: SkillWebhook, idempotency_key: string | undefined) => string;
-  /** Returns the digest of the body of a recorded call, and whether the call was blocked. @throws Refusal unavailable */
+  /**
+   * Returns the digest of the body of a recorded call, and whether the call was blocked. @throws Refusal unavailable
+   */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;
   /** Records a refused call in the background. Returns at once: the response does not wait for it. */
   readonly recordRefusal: (webhook: SkillWebhook, refused: Omit<RefusedCall, 'id'>) => void;

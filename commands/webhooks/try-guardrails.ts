@@ -62,7 +62,9 @@ export type TrialPorts = {
 /** What the tried rules decide about one delivery, and what was decided when it came. */
 export type TrialRow = {
   readonly delivery_id: string;
-  /** Null if the rules were not tried on this delivery: its body is too large or unreadable, or the trial took too long. */
+  /**
+   * Null if the rules were not tried on this delivery: its body is too large or unreadable, or the trial took too long.
+   */
   readonly verdict_now: TrialVerdict['verdict'] | null;
   readonly verdict_then: TrialVerdict['verdict'];
   readonly rule: string | null;

@@ -114,7 +114,9 @@ export type RecordingPort = {
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/** A body that rules check, as it was received. `needsChecks`: the built-in checks of the content are still to be made. */
+/**
+ * A body that rules check, as it was received. `needsChecks`: the built-in checks of the content are still to be made.
+ */
 export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody; readonly needsChecks: boolean };
 
 /** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
@@ -123,7 +125,8 @@ export type GuardrailPort = {
   readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
    * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks that are still to
-   * be made, run in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal unavailable
+   * be made, run in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal
+   * unavailable
    */
   readonly evaluate: (
     rules: RuleSet,
@@ -137,7 +140,9 @@ export type GuardrailPort = {
    * @returns the index of the first limit that is reached; null if the delivery is counted
    */
   readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
-  /** Returns the deepest of these causes that is a delivery of the tenant; null if none is. @throws Refusal unavailable */
+  /**
+   * Returns the deepest of these causes that is a delivery of the tenant; null if none is. @throws Refusal unavailable
+   */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
   /** Returns the Slack settings in effect for an agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;

@@ -86,9 +86,9 @@ const candidatesByHash = (signals: readonly ByteSignal[]): ReadonlyMap<number, r
 };
 
 /**
- * Creates a function that looks for all signals at once, and returns the flags of those that it finds; and `notAscii` if
- * a byte is not ASCII. It looks at every four bytes that start at an even index, and goes on only where they may be part
- * of a signal. Signals of three or four bytes are not found at the very start and end.
+ * Creates a function that looks for all signals at once, and returns the flags of those that it finds; and `notAscii`
+ * if a byte is not ASCII. It looks at every four bytes that start at an even index, and goes on only where they may be
+ * part of a signal. Signals of three or four bytes are not found at the very start and end.
  */
 export const createByteFilter = (signals: readonly ByteSignal[], notAscii: number): ((bytes: Uint8Array) => number) => {
   const candidates = candidatesByHash(signals);

@@ -1,10 +1,15 @@
-/** Parts of words that occur in instructions to a language model. Encoded texts are only decoded if they contain one. */
+/**
+ * Parts of words that occur in instructions to a language model. Encoded texts are only decoded if they contain one.
+ */
 const KEYWORDS = ['ignore', 'disregard', 'instructions', 'system prompt', 'previous', 'override', 'reveal'];
 
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
 const spellings = KEYWORDS.flatMap((word) => [word, capitalized(word), word.toUpperCase()]);
 
-/** The characters of the Base64 form of a word that depend on the word alone, for each of the three positions in a group. */
+/**
+ * The characters of the Base64 form of a word that depend on the word alone, for each of the three positions in a
+ * group.
+ */
 const base64Cores = (word: string): string[] =>
   [0, 1, 2].map((offset) => {
     const encoded = Buffer.from('\0'.repeat(offset) + word)

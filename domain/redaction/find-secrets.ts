@@ -104,7 +104,9 @@ const isPossible = ({ literals, ignoresCase }: Finder, text: string, lowered: st
 
 const MIN_SECRET_LENGTH = 8;
 
-/** Finds API keys, tokens, private keys and passwords that have a known form. A specific tag comes before a general one. */
+/**
+ * Finds API keys, tokens, private keys and passwords that have a known form. A specific tag comes before a general one.
+ */
 export const findSecrets = (text: string): Span[] => {
   if (text.length < MIN_SECRET_LENGTH) return [];
   const lowered = text.toLowerCase();

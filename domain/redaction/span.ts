@@ -3,7 +3,10 @@ import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.
 /** A part of a text, from the index `from` up to, not including, `to`; and the tag of what it contains. */
 export type Span = { readonly from: number; readonly to: number; readonly tag: string };
 
-/** Sorts spans by their start, and drops each one that overlaps one before it. Of two with the same start, the first stays. */
+/**
+ * Sorts spans by their start, and drops each one that overlaps one before it. Of two with the same start, the first
+ * stays.
+ */
 export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
   if (spans.length < 2) return spans;
   let end = 0;

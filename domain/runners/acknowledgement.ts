@@ -18,8 +18,9 @@ export type SettledDelivery = { delivery_id: string; event_id: string; at: strin
 export type AdvisoryCursor = { epoch: string; sequence: number; at?: string };
 
 /**
- * An attempt to deliver a message that the runner refused with a negative acknowledgement. `attempts` says which attempt:
- * how often the broker had sent the message by then. The broker sends the message again, unless it gives the message up.
+ * An attempt to deliver a message that the runner refused with a negative acknowledgement. `attempts` says which
+ * attempt: how often the broker had sent the message by then. The broker sends the message again, unless it gives the
+ * message up.
  */
 export type FailedAttempt = SettledDelivery;
 

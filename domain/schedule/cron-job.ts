@@ -241,7 +241,9 @@ const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'star
 /** What a job's change or resumption depends on: its agent, the time, and the parser of cron expressions. */
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
-/** Changes a job. An active job whose schedule changes is due next by the new one. @throws Refusal not_found, invalid */
+/**
+ * Changes a job. An active job whose schedule changes is due next by the new one. @throws Refusal not_found, invalid
+ */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
   (job: CronJob): CronJobEvent[] => {

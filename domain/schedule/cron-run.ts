@@ -150,7 +150,9 @@ const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number
   return RETRY_DELAY_MS * (backoff === 'linear' ? attempts : 2 ** attempts);
 };
 
-/** Records an attempt to reach the target. `number` is the attempt's, from 1. Records nothing that is recorded already. */
+/**
+ * Records an attempt to reach the target. `number` is the attempt's, from 1. Records nothing that is recorded already.
+ */
 export const recordAttempt =
   (job: Pick<CronJob, 'id' | 'kind' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
   (run: CronRun): CronRunEvent[] => {

@@ -10,8 +10,8 @@ const priceOf = (pricing: Pricing, name: string): number => {
 };
 
 /**
- * Returns the cost of these tokens in micro-dollars, by the model's `input_per_mtok` and `output_per_mtok`. A price that
- * is missing, negative or no number counts as 0.
+ * Returns the cost of these tokens in micro-dollars, by the model's `input_per_mtok` and `output_per_mtok`. A price
+ * that is missing, negative or no number counts as 0.
  */
 export const costByPricing = (pricing: Pricing, prompt_tokens: number, completion_tokens: number): number =>
   Math.min(

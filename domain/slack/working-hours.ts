@@ -26,8 +26,9 @@ const localTime = (at: number, timeZone: string): { readonly day: string; readon
 };
 
 /**
- * Whether an agent works at the time `at` (Unix milliseconds). Its working hours include the minute in which they start,
- * but not the one in which they end. Without a start, they start at midnight, and without an end, they end at midnight.
+ * Whether an agent works at the time `at` (Unix milliseconds). Its working hours include the minute in which they
+ * start, but not the one in which they end. Without a start, they start at midnight, and without an end, they end at
+ * midnight.
  */
 export const isWorkingTime = (config: SlackConfig, at: number): boolean => {
   if (!config.working_hours_enabled) return true;

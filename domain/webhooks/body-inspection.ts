@@ -28,8 +28,8 @@ export type BodyQuestion = { readonly media: Media; readonly forms: FormUse; rea
 export type BodyVerdict = JsonVerdict | 'form';
 
 /**
- * `sha256` is the SHA-256 of the body, in hex. `fields` has the values of the fields asked for: texts, and whole numbers
- * as decimal texts. A field that is missing, or has another type, is missing here, too.
+ * `sha256` is the SHA-256 of the body, in hex. `fields` has the values of the fields asked for: texts, and whole
+ * numbers as decimal texts. A field that is missing, or has another type, is missing here, too.
  */
 export type InspectedBody = {
   readonly sha256: string;
@@ -37,15 +37,17 @@ export type InspectedBody = {
   readonly fields: Readonly<Record<string, string>>;
 };
 
-/** Computes the digest of a body, checks whether it is JSON, and reads fields. The time grows with the size of the body. */
+/**
+ * Computes the digest of a body, checks whether it is JSON, and reads fields. The time grows with the size of the body.
+ */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const json = jsonOf(question, body);
   return { sha256: hash('sha256', body, 'hex'), json, fields: fieldsOf(question, json, body) };
 };
 
 /**
- * Checks whether a body is JSON that is not nested too deeply. Of a form, only its field `payload` is checked. Whether a
- * form needs that field depends on the provider.
+ * Checks whether a body is JSON that is not nested too deeply. Of a form, only its field `payload` is checked. Whether
+ * a form needs that field depends on the provider.
  */
 export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict => {
   const json = media === 'json' ? body : payloadOf(body);

@@ -5,7 +5,10 @@
  */
 export const CAUSE_NAME = 'Annals-Delivery';
 
-/** The delivery that led to another one. `depth`: how many deliveries led to that other one, one after another, at least 1. */
+/**
+ * The delivery that led to another one. `depth`: how many deliveries led to that other one, one after another, at least
+ * 1.
+ */
 export type Cause = { readonly delivery_id: string; readonly depth: number };
 
 /** Of the ids in one delivery, only this many different ones are looked up. */
@@ -29,8 +32,8 @@ const idsInBytes = (bytes: Uint8Array): string[] => {
 const NONE: readonly string[] = [];
 
 /**
- * Returns the ids that a delivery names as its cause, at most four: in the header, and in the chunks of its body. Nobody
- * has checked that they are ids of deliveries.
+ * Returns the ids that a delivery names as its cause, at most four: in the header, and in the chunks of its body.
+ * Nobody has checked that they are ids of deliveries.
  */
 export const namedCauses = (header: string | undefined, chunks: readonly Uint8Array[]): readonly string[] => {
   const inHeader = header === undefined ? undefined : /^\s*(c[a-z0-9]{24})\s*$/.exec(header)?.[1];

@@ -20,7 +20,9 @@ export type ChunkedBody = { readonly length: number; readonly chunks: readonly U
 /** The bytes of a body as received. Only a body of more than CHUNK_BYTES is held in chunks. */
 export type ReceivedBody = Uint8Array | ChunkedBody;
 
-/** Returns these bytes as a body: in chunks if they are too many for one event. The chunks share the memory of `bytes`. */
+/**
+ * Returns these bytes as a body: in chunks if they are too many for one event. The chunks share the memory of `bytes`.
+ */
 export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
   if (bytes.length <= CHUNK_BYTES) return bytes;
   const count = Math.ceil(bytes.length / CHUNK_BYTES);

@@ -46,9 +46,9 @@ type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
  * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
- * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts). Their data are the bytes of
- * the body: as received, or after redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body
- * is stored in chunks.
+ * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts). Their data are the bytes
+ * of the body: as received, or after redaction. In the log they are sealed (see sealed-data.ts). They are empty if the
+ * body is stored in chunks.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
@@ -60,8 +60,8 @@ export type DeliveryEvent =
 
 /**
  * `message_id` is the id of the delivery's last message to a runner, which is the id of the event that the relay
- * publishes. `cloud_event_id` is the id by which runners know this message. `agent_id` is the agent that gets it. `requeued_at` is the time of the last request to send the
- * delivery again; null if there was no such request.
+ * publishes. `cloud_event_id` is the id by which runners know this message. `agent_id` is the agent that gets it.
+ * `requeued_at` is the time of the last request to send the delivery again; null if there was no such request.
  */
 export type Delivery = {
   status: 'absent' | 'accepted' | 'blocked';
@@ -133,8 +133,8 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a message again that the broker has lost, if it is the delivery's last message. The runner gets it with the same
- * id. @throws Refusal not_found, conflict
+ * Sends a message again that the broker has lost, if it is the delivery's last message. The runner gets it with the
+ * same id. @throws Refusal not_found, conflict
  */
 export const repeatLost =
   (message_id: string) =>
@@ -145,8 +145,8 @@ export const repeatLost =
   };
 
 /**
- * Returns the event from which the message of a redelivery is made: the accepted delivery, with the id, the position and
- * the time of the event that requests the redelivery. So a runner does not take it for a message that it knows.
+ * Returns the event from which the message of a redelivery is made: the accepted delivery, with the id, the position
+ * and the time of the event that requests the redelivery. So a runner does not take it for a message that it knows.
  */
 export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Recorded): Recorded => {
   const { event_id, position, at, data } = requeued;
@@ -156,8 +156,8 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
 };
 
 /**
- * Returns the event from which the message of a requeued delivery is made. For a lost message, that is the event that had
- * started it: one of `earlier`, the delivery's events.
+ * Returns the event from which the message of a requeued delivery is made. For a lost message, that is the event that
+ * had started it: one of `earlier`, the delivery's events.
  */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;

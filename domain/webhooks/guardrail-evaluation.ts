@@ -138,8 +138,8 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
 };
 
 /**
- * What the rules decide about a delivery. `bytes` is the redacted body; null if nothing is redacted. `redactions` is what
- * was replaced in it, by tag.
+ * What the rules decide about a delivery. `bytes` is the redacted body; null if nothing is redacted. `redactions` is
+ * what was replaced in it, by tag.
  */
 export type RulesResult = {
   readonly verdicts: readonly GuardrailVerdict[];

@@ -17,7 +17,9 @@ export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number];
 export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
-/** The names of checks that the platform makes itself. A rule must not have such a name: its verdicts would look alike. */
+/**
+ * The names of checks that the platform makes itself. A rule must not have such a name: its verdicts would look alike.
+ */
 export const RESERVED_NAMES: readonly string[] = [
   'json',
   'depth',

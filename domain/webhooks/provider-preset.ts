@@ -128,7 +128,9 @@ export const identityOf = (
   body?: InspectedBody,
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
-/** Whether the signed time of a delivery is close enough to the time `at` (RFC 3339). `body` is needed if it is there. */
+/**
+ * Whether the signed time of a delivery is close enough to the time `at` (RFC 3339). `body` is needed if it is there.
+ */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;
   return !bodyTimestamp || !body || isWithin(Number(body.fields[bodyTimestamp.pointer]), at, bodyTimestamp.toleranceSeconds);

@@ -5,7 +5,10 @@ import type { Provider } from './provider.ts';
 
 /** The shortest secret that a user may choose, in bytes. */
 const MIN_SECRET_BYTES = 24;
-/** The length of a secret that the platform creates: 43 base62 characters have as many possible values as 32 random bytes. */
+/**
+ * The length of a secret that the platform creates: 43 base62 characters have as many possible values as 32 random
+ * bytes.
+ */
 const SECRET_LENGTH = 43;
 
 /** What the providers that create their own secret or key call it. */

@@ -26,8 +26,8 @@ export const sampleEvents = (provider: Provider): readonly string[] => [
 ];
 
 /**
- * Returns the sample of an event; undefined if there is none. Without an event, returns the provider's ping, or else its
- * first sample.
+ * Returns the sample of an event; undefined if there is none. Without an event, returns the provider's ping, or else
+ * its first sample.
  */
 export const sampleOf = (provider: Provider, event?: string | undefined): ProviderSample | undefined => {
   const known = samplesOf(provider);

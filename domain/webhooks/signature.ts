@@ -12,8 +12,8 @@ export type SignedRequest = {
 };
 
 /**
- * The keys of one integration, as bytes: secrets for HMAC, tokens, or public keys. `previous` is null if no previous key
- * is valid.
+ * The keys of one integration, as bytes: secrets for HMAC, tokens, or public keys. `previous` is null if no previous
+ * key is valid.
  */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
@@ -191,8 +191,8 @@ const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] 
   return signatures.every((signature) => signature !== null) ? signatures : [];
 };
 
-// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters, but not an
-// odd number of hexadecimal digits. Encoding the bytes again shows whether base64 had such bits.
+// Buffer.from silently ignores characters and bits that it cannot decode. The shape excludes such characters, but not
+// an odd number of hexadecimal digits. Encoding the bytes again shows whether base64 had such bits.
 const decodeSignature = ({ encoding, algorithm }: SignatureScheme, text: string): Uint8Array | null => {
   const signature = Buffer.from(text, encoding);
   if (algorithm === 'token') return signature;

@@ -17,8 +17,8 @@ const partsOf = (template: string): Part[] =>
 
 /**
  * Returns a function that puts together the signed bytes of a request. The template contains `{body}`, and can contain
- * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the headers with the id; a request with
- * none of them has no signed message.
+ * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the headers with the id; a request
+ * with none of them has no signed message.
  */
 export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
   const parts = partsOf(template);

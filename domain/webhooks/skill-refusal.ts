@@ -4,8 +4,8 @@ import type { Recorded } from '../event.ts';
 export const category = 'skillrefusal';
 
 /**
- * Why a call of a skill was refused. All reasons up to `tenant_suspended` have the same response, which tells the caller
- * none of them. The others follow a valid token.
+ * Why a call of a skill was refused. All reasons up to `tenant_suspended` have the same response, which tells the
+ * caller none of them. The others follow a valid token.
  */
 export const REFUSAL_REASONS = [
   'token_missing',

@@ -2,8 +2,8 @@
 export type RateLimit = { readonly key: string; readonly max: number; readonly windowMs: number };
 
 /**
- * The deliveries that a limit has counted: times in Unix milliseconds, ascending, and how many deliveries each time stands
- * for, as one flat list.
+ * The deliveries that a limit has counted: times in Unix milliseconds, ascending, and how many deliveries each time
+ * stands for, as one flat list.
  */
 export type WindowState = readonly number[];
 
@@ -36,9 +36,9 @@ const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): b
 };
 
 /**
- * Counts a delivery at the time `now`. Deliveries of the same 256th of the window are remembered as of the last of them.
- * So the limit is never exceeded, and lets the next delivery in at most this much later than it could. If the clock was
- * set back, the delivery counts as of the last time.
+ * Counts a delivery at the time `now`. Deliveries of the same 256th of the window are remembered as of the last of
+ * them. So the limit is never exceeded, and lets the next delivery in at most this much later than it could. If the
+ * clock was set back, the delivery counts as of the last time.
  */
 export const counted = (state: WindowState, limit: RateLimit, now: number): WindowState => {
   const kept = withoutExpired(state, limit, now);

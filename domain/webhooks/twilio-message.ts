@@ -36,8 +36,8 @@ const withOtherPort = (url: string): string =>
   });
 
 /**
- * Returns what Twilio signs: the URL, and for a form also its fields. For another body, the query parameter `bodySHA256`
- * of the URL is the digest of the body; null if it is not.
+ * Returns what Twilio signs: the URL, and for a form also its fields. For another body, the query parameter
+ * `bodySHA256` of the URL is the digest of the body; null if it is not.
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);

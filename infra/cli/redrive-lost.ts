@@ -68,7 +68,9 @@ const createFold = () => {
   return { messages, apply };
 };
 
-/** Reads the log. @returns the messages since a time that are neither acknowledged nor given up, in the order of the log */
+/**
+ * Reads the log. @returns the messages since a time that are neither acknowledged nor given up, in the order of the log
+ */
 const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<Unsettled[]> => {
   const { messages, apply } = createFold();
   const caughtUp = Promise.withResolvers<void>();

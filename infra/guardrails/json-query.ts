@@ -38,7 +38,9 @@ const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
 /** Properties that lead out of the syntax tree. */
 const NO_CHILDREN: readonly string[] = ['environment', 'token'];
 
-/** Checks the patterns in a parsed query. They must be written in the query: a pattern of the sender could be hostile. */
+/**
+ * Checks the patterns in a parsed query. They must be written in the query: a pattern of the sender could be hostile.
+ */
 const checkPatterns = (node: unknown): void => {
   if (typeof node !== 'object' || node === null) return;
   const { name, args } = node as Node;

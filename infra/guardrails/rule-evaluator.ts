@@ -8,7 +8,8 @@ const NO_BYTES = new Uint8Array(0);
 
 /**
  * Creates the function that evaluates rules. Those that do not read the body are evaluated at once in this thread, and
- * compiled once for each rule set. The others, and the built-in checks that are still to be made, run in a thread of their own.
+ * compiled once for each rule set. The others, and the built-in checks that are still to be made, run in a thread of
+ * their own.
  */
 export const createRuleEvaluator = (options: RulesClientOptions) => {
   const client = createRulesClient(options);

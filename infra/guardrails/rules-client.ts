@@ -48,8 +48,8 @@ const createSetNumbers = () => {
 
 /**
  * Evaluates rules that read the body, in a thread of their own. A delivery whose rules exceed the time limit ends the
- * thread; the next delivery starts a new one. The tenants take turns, so that slow rules of one tenant do not hold up the
- * deliveries to the others for long.
+ * thread; the next delivery starts a new one. The tenants take turns, so that slow rules of one tenant do not hold up
+ * the deliveries to the others for long.
  */
 export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: RulesClientOptions) => {
   const waiting = createFairQueue<Job>();

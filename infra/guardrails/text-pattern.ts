@@ -22,8 +22,8 @@ const replaceAll = (compiled: RE2JS, text: string, replacement: string): { text:
 };
 
 /**
- * Parses a pattern for RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with the
- * length of a text.
+ * Parses a pattern for RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with
+ * the length of a text.
  * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, or becomes
  * too large when its repetitions are written out
  */

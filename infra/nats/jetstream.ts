@@ -115,8 +115,8 @@ export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> =
 };
 
 /**
- * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged, refused or
- * given up. The advisory stays until that fact has been recorded in the log.
+ * The name of the advisory stream. The server writes an advisory there for each message that was acknowledged, refused
+ * or given up. The advisory stays until that fact has been recorded in the log.
  */
 export const ADVISORY_STREAM = `${STREAM}_NOTICES`;
 const ADVISORY_SUBJECTS = [

@@ -40,9 +40,9 @@ const followed = [
 ];
 
 /**
- * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in token
- * of an unknown user would read the log, and so would every delivery to a tenant without guardrails. Callers cannot fill
- * the cache with guesses: the look-up happens only after the token or the signature has been verified.
+ * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in
+ * token of an unknown user would read the log, and so would every delivery to a tenant without guardrails. Callers
+ * cannot fill the cache with guesses: the look-up happens only after the token or the signature has been verified.
  */
 const cacheAbsent = [AllowedAccount, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 

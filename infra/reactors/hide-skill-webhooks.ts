@@ -23,8 +23,8 @@ const RECORDS_BACK = 100;
 export type HidingReactorParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
 
 /**
- * Returns the position from which the reactor starts: one that the reactors of a process have passed long ago. Undefined
- * (the start of the log) if nothing was ever published.
+ * Returns the position from which the reactor starts: one that the reactors of a process have passed long ago.
+ * Undefined (the start of the log) if nothing was ever published.
  */
 const startPosition = async (log: Log): Promise<Position | undefined> => {
   const stream = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);

@@ -30,8 +30,8 @@ const record = async (log: Log, published: Position): Promise<Position> => {
 };
 
 /**
- * Records in the log, every few seconds, up to which log position messages are published. The log gets one event for all
- * deliveries of that time, and none if there were none. So the read models can show which deliveries are published
+ * Records in the log, every few seconds, up to which log position messages are published. The log gets one event for
+ * all deliveries of that time, and none if there were none. So the read models can show which deliveries are published
  * without a write for each of them. Any number of processes can run this recorder: the first one records.
  */
 export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTERVAL_MS }: PublicationRecorderParts) => {

@@ -62,7 +62,9 @@ const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boole
   return state.messages === 0 || Date.now() - Date.parse(state.first_ts) < MAX_UNRECORDED_MS;
 };
 
-/** Returns which messages have to be looked for; null if there are none. What the relay has yet to publish is not lost. */
+/**
+ * Returns which messages have to be looked for; null if there are none. What the relay has yet to publish is not lost.
+ */
 const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redrive, signal: AbortSignal): Promise<UnsettledRange | null> => {
   const now = Date.now();
   const overdue = await publishedThroughAt(reads, new Date(now - overdueMs).toISOString());
@@ -130,9 +132,9 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 };
 
 /**
- * Finds, every minute, the messages that the broker has lost before a runner acknowledged them, and sends them again: for
- * example after a damaged file of the broker, or if its record of an acknowledgement was lost. Messages that wait for a
- * runner stay as they are. Messages that are older than the broker keeps any are left to `annals redrive`.
+ * Finds, every minute, the messages that the broker has lost before a runner acknowledged them, and sends them again:
+ * for example after a damaged file of the broker, or if its record of an acknowledgement was lost. Messages that wait
+ * for a runner stay as they are. Messages that are older than the broker keeps any are left to `annals redrive`.
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };

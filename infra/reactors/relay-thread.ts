@@ -14,8 +14,8 @@ const ANSWER_TIMEOUT_MS = 500;
 /** How long `close` waits for the thread before it ends it. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /**
- * The relay creates much garbage while it catches up, and needs little memory else. Without this limit, its thread would
- * keep up to 48 MiB.
+ * The relay creates much garbage while it catches up, and needs little memory else. Without this limit, its thread
+ * would keep up to 48 MiB.
  */
 const MAX_YOUNG_GENERATION_MB = 6;
 

@@ -29,8 +29,8 @@ export type TimedReactor = {
   /** The log message if `run` fails. */
   readonly failure: string;
   /**
-   * Does what is due at `at` (RFC 3339 UTC), according to the read models. Returns whether more is due, so that the next
-   * run follows soon.
+   * Does what is due at `at` (RFC 3339 UTC), according to the read models. Returns whether more is due, so that the
+   * next run follows soon.
    */
   readonly run: (reads: Pick<Reads, 'rows'>, at: string) => Promise<boolean>;
 };
@@ -59,8 +59,8 @@ const openLock = (databaseUrl: string, name: string) => {
 };
 
 /**
- * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The other
- * processes try to take the lock each time.
+ * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The
+ * other processes try to take the lock each time.
  */
 export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, now = Date.now, intervalMs }: TimedReactorParts) => {
   const interval = intervalMs ?? reactor.intervalMs;

@@ -39,8 +39,9 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 };
 
 /**
- * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports when
- * the service is lost and regained. The methods throw a Refusal. Only after the code `unavailable` can a retry succeed.
+ * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports
+ * when the service is lost and regained. The methods throw a Refusal. Only after the code `unavailable` can a retry
+ * succeed.
  */
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');

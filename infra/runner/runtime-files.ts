@@ -8,8 +8,8 @@ export type Runtime = { readonly body: string; readonly etag: string };
 /** Gives each run of a command a file of its own with the runtime of the agent. */
 export type RuntimeFiles = {
   /**
-   * Writes the runtime to a new file that only the owner can read, calls `work` with its absolute path, and then removes
-   * the file, also if `work` fails.
+   * Writes the runtime to a new file that only the owner can read, calls `work` with its absolute path, and then
+   * removes the file, also if `work` fails.
    */
   readonly withFile: <T>(runtime: Runtime, work: (path: string) => Promise<T>) => Promise<T>;
 };
@@ -43,8 +43,8 @@ const remove = (path: string): void => {
 const removeAll = (): void => openFiles.forEach(remove);
 
 /**
- * Opens the directory for the files, which only the owner can read, and removes stale ones. Files that are left when the
- * process exits are removed then.
+ * Opens the directory for the files, which only the owner can read, and removes stale ones. Files that are left when
+ * the process exits are removed then.
  */
 export const openRuntimeFiles = (dir: string): RuntimeFiles => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -28,9 +28,9 @@ export type DrainOptions = {
 };
 
 /**
- * The state of one drain. `window` is how many deliveries of one integration are recorded at the same time. `failed` has
- * the integrations whose deliveries could not be recorded lately: others are tried before them, because the reason may
- * concern only them, for example the data key of their tenant.
+ * The state of one drain. `window` is how many deliveries of one integration are recorded at the same time. `failed`
+ * has the integrations whose deliveries could not be recorded lately: others are tried before them, because the reason
+ * may concern only them, for example the data key of their tenant.
  */
 type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 

@@ -42,8 +42,8 @@ export type SpoolCounts = { readonly rows: number; readonly bytes: number; reado
 export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
 
 /**
- * Whether the disk has failed to flush a write. What is on the disk is unknown then, so nothing may be added to the file
- * any more: the next flush could succeed although the disk has lost this write.
+ * Whether the disk has failed to flush a write. What is on the disk is unknown then, so nothing may be added to the
+ * file any more: the next flush could succeed although the disk has lost this write.
  */
 export const isFlushFailure = (error: unknown): boolean =>
   [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);

@@ -142,8 +142,8 @@ export const openSpoolStorage = ({ dir, key, limits = LIMITS, minFreeBytes = MIN
     },
     park,
     /**
-     * Moves some rows of processes that have ended to the file of this one. @returns the integration of each new row; an
-     * empty list if there are no more
+     * Moves some rows of processes that have ended to the file of this one. @returns the integration of each new row;
+     * an empty list if there are no more
      */
     adopt: (): string[] =>
       slotsWithFile(dir).flatMap((number) => {

@@ -21,8 +21,8 @@ const nextNonce = (): Uint8Array => {
 };
 
 /**
- * Encrypts bytes with AES-256-GCM. Returns the nonce, the ciphertext and the tag. The associated data are authenticated:
- * with any others, the bytes cannot be decrypted.
+ * Encrypts bytes with AES-256-GCM. Returns the nonce, the ciphertext and the tag. The associated data are
+ * authenticated: with any others, the bytes cannot be decrypted.
  */
 export const sealBytes = (key: KeyObject, associatedData: Uint8Array, plain: Uint8Array): Buffer => {
   const nonce = nextNonce();

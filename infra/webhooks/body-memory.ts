@@ -69,8 +69,8 @@ type Pool = Required<BodyMemoryOptions> & {
 /**
  * Allocates memory for large bodies, which is shared with the worker thread. A body gets memory in chunks, as its bytes
  * arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
- * SharedArrayBuffer per body, memory could grow without limit: each buffer is freed only after the garbage collectors of
- * both threads have run.
+ * SharedArrayBuffer per body, memory could grow without limit: each buffer is freed only after the garbage collectors
+ * of both threads have run.
  *
  * The signature of a body can be checked only when all of it has arrived. So that unsigned bodies cannot keep others
  * out, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.

@@ -47,8 +47,8 @@ export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
 /**
  * Whether a body may take one more chunk. `holders` are the bodies that hold chunks, and `usage` counts those chunks. A
  * body may not if the bodies could then block each other, because each waits for memory that the others hold. This is
- * the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs and then
- * release them.
+ * the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs and
+ * then release them.
  */
 export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
   if (usage.free(body.owner) < 1) return false;

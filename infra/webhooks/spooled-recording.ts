@@ -46,7 +46,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const breaker = createCircuitBreaker();
 
   const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
-    // The memory of a large body is reused when its sender has an answer, and that may be before the disk has its bytes.
+    // The memory of a large body is reused when its sender has an answer, and that may be before the disk has its
+    // bytes.
     const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
     const result = await spool.put(entryOf({ ...delivery, body, eventId }));
     if (result === 'refused') throw retryLater();

@@ -69,8 +69,8 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 
 /**
  * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
- * actions, and the streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id of
- * another resource.
+ * actions, and the streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the
+ * id of another resource.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',

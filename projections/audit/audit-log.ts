@@ -103,9 +103,9 @@ export const table = {
   indexes: [
     { columns: ['tenant_id', 'created_at'] },
     { columns: ['tenant_id', 'place'] },
-    // For each filter but `resource_type`, an index in the order of the list. They omit `place`, which only orders entries
-    // of the same time: Postgres sorts those, and the indexes stay small. Ids of agents and most other resources occur in
-    // one tenant only. Rare kinds of resources are found by their actions.
+    // For each filter but `resource_type`, an index in the order of the list. They omit `place`, which only orders
+    // entries of the same time: Postgres sorts those, and the indexes stay small. Ids of agents and most other
+    // resources occur in one tenant only. Rare kinds of resources are found by their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
     { columns: ['tenant_id', 'key_id', 'created_at'], withoutNull: 'key_id' },
@@ -125,8 +125,8 @@ export const platformTable = {
 } as const satisfies Table;
 
 /**
- * The events by which the platform changes a tenant, or what a tenant may use. They appear in the audit log of the tenant
- * and in that of the platform.
+ * The events by which the platform changes a tenant, or what a tenant may use. They appear in the audit log of the
+ * tenant and in that of the platform.
  */
 const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantCreated',

@@ -20,7 +20,8 @@ import type { Table } from '../table.ts';
 /**
  * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
  * tenants, skills, models, tools, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it
- * belongs to; null for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without secrets.
+ * belongs to; null for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without
+ * secrets.
  */
 export const subjectTable = {
   name: 'subjects',

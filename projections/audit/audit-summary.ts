@@ -12,8 +12,8 @@ export type SummaryNames = {
 };
 
 /**
- * What happened, by event type, as the rest of a sentence after the actor. In braces: a name of `SummaryNames`, `fields`
- * (the names of the fields of the event), or a field of the event.
+ * What happened, by event type, as the rest of a sentence after the actor. In braces: a name of `SummaryNames`,
+ * `fields` (the names of the fields of the event), or a field of the event.
  */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   AccessRefusalsCounted: 'counted {count} further refused requests of one caller',

@@ -128,7 +128,9 @@ const openRuns = defineQuery((db, { tenant_id, job_id }: JobRef) =>
     .limit(({ lit }) => lit(RECENT_RUNS)),
 );
 
-/** How many of the newest runs of a job are searched for an open one: a requested run can be newer than a scheduled one. */
+/**
+ * How many of the newest runs of a job are searched for an open one: a requested run can be newer than a scheduled one.
+ */
 const RECENT_RUNS = 20;
 
 /** Whether one of the newest runs of a job has not ended. */

@@ -118,8 +118,8 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * `decided` is the sort key of the log position of the decision. `is_open`: the run has not ended. `next_attempt_at`: when
- * its external target is to be called.
+ * `decided` is the sort key of the log position of the decision. `is_open`: the run has not ended. `next_attempt_at`:
+ * when its external target is to be called.
  */
 export const runTable = {
   name: 'runs',

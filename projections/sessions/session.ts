@@ -144,7 +144,9 @@ export const AuditSessionDetailResponse = z
 const SessionRow = z.object({ ...fields, ...furtherFields });
 export type SessionDoc = z.output<typeof SessionRow>;
 
-/** `shown_user_id` is the user whom lists show with the session, and `until` its time to expire while it has not ended. */
+/**
+ * `shown_user_id` is the user whom lists show with the session, and `until` its time to expire while it has not ended.
+ */
 export const table = {
   name: 'sessions',
   key: ['tenant_id', 'id'],

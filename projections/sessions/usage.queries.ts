@@ -35,6 +35,9 @@ const sessionsByStatus = defineQuery((db, { tenant_id, from }: { tenant_id: stri
     .groupBy('session.status'),
 );
 
-/** Returns how many sessions of a tenant that started at or after a time have each status. Statuses without any are absent. */
+/**
+ * Returns how many sessions of a tenant that started at or after a time have each status. Statuses without any are
+ * absent.
+ */
 export const sessionCountsSince = async (reads: Reads, tenant_id: string, from: string): Promise<Readonly<Record<string, number>>> =>
   Object.fromEntries((await reads.rows(sessionsByStatus, { tenant_id, from })).map(({ status, count }) => [status!, count]));

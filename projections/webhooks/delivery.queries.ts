@@ -101,8 +101,8 @@ const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPla
 export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
 
 /**
- * Parses the document of a delivery, and completes status and time of publication: as of the log position `until`, if it
- * is given.
+ * Parses the document of a delivery, and completes status and time of publication: as of the log position `until`, if
+ * it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
   const { failures, ...row } = JSON.parse(doc) as WithPlace<StoredDoc>;

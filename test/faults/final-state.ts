@@ -35,8 +35,8 @@ const loggedOf = (event: Recorded): LoggedDelivery => {
 };
 
 /**
- * Reads the whole log: the deliveries with their opened bodies, the ids of the acknowledged ones, the number of events of each type, and the
- * last position.
+ * Reads the whole log: the deliveries with their opened bodies, the ids of the acknowledged ones, the number of events
+ * of each type, and the last position.
  */
 export const readLog = async (log: Log, openEvent: SealedEvents['openEvent']) => {
   const deliveries: LoggedDelivery[] = [];

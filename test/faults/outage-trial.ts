@@ -74,7 +74,9 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
   };
 };
 
-/** Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners. */
+/**
+ * Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners.
+ */
 const judge = async ({ platform, hooks, runners }: Deployment, sent: readonly SentDelivery[]): Promise<OutageReport> => {
   const { finalState, acknowledged } = await readFinalState(platform, sent, hooks, runners);
   const findings = withoutRepeatedAnswers(check(finalState));

@@ -57,7 +57,8 @@ const sendRequest = async (base: string, method: string, path: string, key: stri
 };
 
 /**
- * The real platform, as `annals start` runs it, on a data directory of its own. `variables` are added to its environment.
+ * The real platform, as `annals start` runs it, on a data directory of its own. `variables` are added to its
+ * environment.
  */
 export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {}) => {
   const data = join(dir, 'data');

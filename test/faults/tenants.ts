@@ -43,8 +43,8 @@ export type DatasetSize = { tenants: number; agents: number; hooks: number };
 const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /**
- * Creates tenants, agents of each tenant, and GitHub integrations of each agent; `size` has the number of each. The slugs
- * of the tenants begin with `prefix`.
+ * Creates tenants, agents of each tenant, and GitHub integrations of each agent; `size` has the number of each. The
+ * slugs of the tenants begin with `prefix`.
  */
 export const createDataset = async (platform: Platform, size: DatasetSize, prefix = 'tenant'): Promise<Dataset> => {
   const tenants = await Promise.all(times(size.tenants).map((index) => createTenant(platform, `${prefix}-${index}`)));

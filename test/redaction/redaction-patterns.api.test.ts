@@ -96,7 +96,9 @@ test('a test of a text with 8193 characters is refused with 422', async () => {
   assert.is((await tryOut({ text: 'a'.repeat(8_193) })).status, 422);
 });
 
-/** Patterns that take a backtracking matcher seconds or more, or that a matcher without limits would write out hugely. */
+/**
+ * Patterns that take a backtracking matcher seconds or more, or that a matcher without limits would write out hugely.
+ */
 const EVIL: readonly string[] = [
   ...[
     '(a+)+$',

@@ -31,7 +31,10 @@ const minuteAfter = (local: string): string => new Date(Date.parse(`${local}:00Z
 const localMinuteOf = (ms: number, zone: string): string =>
   Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toPlainDateTime().toString({ smallestUnit: 'minute' });
 
-/** A minute, and the local times that are due in it: those that clocks show then for the first time, or have just skipped. */
+/**
+ * A minute, and the local times that are due in it: those that clocks show then for the first time, or have just
+ * skipped.
+ */
 type Minute = { readonly at: string; readonly locals: readonly string[] };
 
 /** Walks through a period minute by minute. */

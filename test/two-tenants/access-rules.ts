@@ -2,9 +2,10 @@
  * The permission that each operation requires, as in spec/operations.md. `+ runner`: the operation also accepts the
  * runner key of the agent in the path. `+ runner only`: it accepts only that key, and other callers are refused as if
  * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
- * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the permission
- * is required on the agent of the session in the path; `of starter`: and only who has started the session has access. `in a tenant of the
- * caller`: the path contains no tenant, and the agent is looked for in the tenants in which the credential is valid.
+ * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the
+ * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
+ * has access. `in a tenant of the caller`: the path contains no tenant, and the agent is looked for in the tenants in
+ * which the credential is valid.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read

@@ -146,7 +146,10 @@ const mayReadDelivery = (who: PrincipalName): boolean =>
 /** The principals that are the user who started the session of the dataset. */
 const STARTERS: readonly PrincipalName[] = ['owner', 'read-only owner', 'limited owner', 'auditing owner'];
 
-/** The statuses of an operation on a session. Its route checks no permission before the session is found, except for reads. */
+/**
+ * The statuses of an operation on a session. Its route checks no permission before the session is found, except for
+ * reads.
+ */
 const statusOnSession = (who: PrincipalName, { all, runnerOnly, ofStarter }: Rule, target: Target): number => {
   const refused = target.read ? statusInTenant(who, 'tenant:read', target) : 200;
   if (refused !== 200) return refused;

@@ -101,7 +101,9 @@ const bodyOf = (document: Document, { requestBody }: OperationEntry): Schema | n
   return schema ? resolved(document, schema) : null;
 };
 
-/** Whether a field can be an id, although its schema does not tell. The target of a new job is an agent; see `bodyFor`. */
+/**
+ * Whether a field can be an id, although its schema does not tell. The target of a new job is an agent; see `bodyFor`.
+ */
 const isIdOrSlug = (path: string, name: string): boolean => name === 'target' && /\/cron-jobs(?:\/preview)?$/.test(path);
 
 /** The places of ids in a body, including nested objects and lists of objects. */

@@ -46,7 +46,10 @@ const refusedCall = async (prepare: (exposed: Exposed) => Promise<unknown>, toke
 
 const noop = async () => undefined;
 
-/** For each reason, what makes a call of an exposed skill be refused, and the token of the call (default: the right one). */
+/**
+ * For each reason, what makes a call of an exposed skill be refused, and the token of the call (default: the right
+ * one).
+ */
 const REFUSED: readonly [string, (exposed: Exposed) => Promise<unknown>, string?][] = [
   ['token_invalid', noop, `ann_skill_${'x'.repeat(40)}`],
   ['token_invalid', noop, 'x'],
