@@ -11,14 +11,13 @@ import {
   expectedStatuses,
   isComparable,
   isOwnTenant,
-  leakedMarks,
-  observableParts,
   positionError,
   sendProbe,
   showsPosition,
   type Variant,
   variantsOf,
 } from '../two-tenants/probe.ts';
+import { leakedMarks, observableParts } from '../two-tenants/probe-response.ts';
 import { undeclaredFields } from '../two-tenants/schema-check.ts';
 
 /**
@@ -145,7 +144,7 @@ const probeRefused = async (dataset: Dataset, call: Call, who: PrincipalName): P
     const moment = positionError(dataset, call, variant, who, probe.answer, now);
     if (moment) fail(probe, moment);
     const marks = leakedMarks(dataset, call, variant, who, probe.answer);
-    if (marks.length > 0) fail(probe, `reveals data of the other tenant: ${marks.join(', ')}`);
+    if (marks.length > 0) fail(probe, `reveals data that the caller must not see: ${marks.join(', ')}`);
     if (variant.differs && isComparable(who, variant)) probes.push(probe);
   }
   for (const group of Object.values(Object.groupBy(probes, ({ variant }) => groupOf(variant)))) checkSameAsMissing(dataset, group!);

@@ -9,7 +9,6 @@ import {
   OTHER_TENANT_PRINCIPALS,
   type PrincipalName,
   type State,
-  seesNoAgent,
   seesPrivateSkills,
   statusesFor,
   type Target,
@@ -30,7 +29,7 @@ export type Variant = {
 
 const STATES: readonly State[] = ['foreign', 'missing', 'malformed', 'other type', 'sibling', 'hidden', 'suspended', 'closed'];
 /** Types of resources that belong to one agent. For these, a probe also sends the id of a resource of another agent. */
-const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential'];
+const SIBLINGS: readonly ResourceType[] = ['runner key', 'runner credential', 'cron job'];
 /** For each of these types, the dataset has a resource that only some callers may see, such as an admin-only agent. */
 const HIDDEN: readonly ResourceType[] = ['agent', 'model', 'skill'];
 /**
@@ -65,7 +64,7 @@ const FREE_NAMES: readonly ResourceType[] = ['connector'];
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event'];
 
-const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
+export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
 
 const isApplicable = (call: Call, position: IdPosition, state: State): boolean => {
   if (FREE_NAMES.includes(position.type)) return false;
@@ -111,7 +110,7 @@ export const variantsOf = (call: Call): Variant[] => {
   return [base, ...asOf, ...each, allIn('foreign'), allIn('missing')];
 };
 
-const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { type }: IdPosition, state: State): string => {
+export const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { type }: IdPosition, state: State): string => {
   if (state === 'own') return own[type]!;
   if (state === 'foreign') return foreign[type]!;
   if (state === 'malformed') return 'not-an-id';
@@ -126,7 +125,7 @@ const idFor = ({ own, foreign, sibling, hidden, inactive }: Dataset, { type }: I
  * The ids that the variant sends, with their places. An optional id in the query is sent only if it is the one that
  * differs.
  */
-const sentIds = (call: Call, { states, differs }: Variant) =>
+export const sentIds = (call: Call, { states, differs }: Variant) =>
   call.idPositions
     .map((position, index) => ({ position, state: states[index]! }))
     .filter(({ position }) => position.in !== 'query' || position === differs);
@@ -185,60 +184,6 @@ export const sendProbe = (dataset: Dataset, call: Call, variant: Variant, who: P
     ...form,
     ...(body === undefined ? {} : { body: sentBody }),
   });
-};
-
-/** Response headers that depend on the request or on the end of the log, and not on the resource. */
-const VARYING_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'projection-position'];
-/** Each export of the audit log is recorded, so that the next one ends at another position. */
-const HEADERS_OF_EXPORTS = ['consistency-token', 'content-disposition'];
-
-const withoutSentIds = (dataset: Dataset, call: Call, variant: Variant, text: string): string =>
-  sentIds(call, variant).reduce((rest, { position, state }) => rest.replaceAll(idFor(dataset, position, state), ''), text);
-
-/** The actions of audit log entries that only repeat what the caller has sent. */
-const ECHOED_ACTIONS = ['access.refused', 'super_admin.read', 'audit.exported'];
-
-const withoutEchoes = ({ body, text, headers }: Answer): string => {
-  const isLines = headers.get('content-type') === 'application/jsonl';
-  const items = isLines ? text.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : [])) : body;
-  return Array.isArray(items)
-    ? JSON.stringify(items.filter(({ action }: { action?: string }) => !ECHOED_ACTIONS.includes(action ?? '')))
-    : text;
-};
-
-/**
- * The texts in a response that show data to which the caller has no access. Ids that the caller has sent are ignored.
- */
-export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
-  if (!isInTenant(call) && call.path !== '/me') return [];
-  const { suspended, closed } = dataset.inactive;
-  const others = [
-    ...(OTHER_TENANT_PRINCIPALS.includes(who) ? dataset.marks.home : dataset.marks.away),
-    closed,
-    ...(who === 'signed in' ? [] : [suspended]),
-    ...(call.path === '/me' || call.operationId === 'exportAuditLogs' ? [] : [dataset.hidden.model!]),
-    ...(hasOnlyAgentRoles(who) ? [dataset.hidden.agent!] : []),
-    ...(seesPrivateSkills(who) || /\/audit-logs(\/|$)/.test(call.path) ? [] : [dataset.hidden.skill!]),
-    ...(seesNoAgent(who) && call.operationId === 'listAgents' ? [dataset.own.agent!] : []),
-  ];
-  const shown = withoutSentIds(dataset, call, variant, withoutEchoes(answer));
-  return others.filter((mark) => shown.includes(mark));
-};
-
-/**
- * Everything that a caller can observe in a response, without the parts that repeat the request: the request id, the
- * path and the ids that were sent.
- */
-export const observableParts = (dataset: Dataset, call: Call, variant: Variant, answer: Answer): string => {
-  const { status, headers } = answer;
-  const varying = call.operationId === 'exportAuditLogs' ? [...VARYING_HEADERS, ...HEADERS_OF_EXPORTS] : VARYING_HEADERS;
-  const shown = [...headers].filter(([name]) => !varying.includes(name));
-  const text = call.operationId === 'exportAuditLogs' ? withoutEchoes(answer) : answer.text;
-  return JSON.stringify([
-    status,
-    shown,
-    withoutSentIds(dataset, call, variant, text).replace(/"(request_id|instance|as_of)":"[^"]*"/g, '"$1":""'),
-  ]);
 };
 
 /** The statuses that the response may have. */
