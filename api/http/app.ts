@@ -9,6 +9,7 @@ import { mount } from './mount.ts';
 import type { Operations } from './operation.ts';
 import { PROBLEMS, problemResponse } from './problem.ts';
 import type { Runtime } from './runtime.ts';
+import { tableRouter } from './table-router.ts';
 
 export type AppOptions = {
   readonly operations: Operations;
@@ -106,7 +107,7 @@ export const createApp = ({
   onAccessRefused,
   onResponse,
 }: AppOptions): Hono => {
-  const app = new Hono({ strict: true });
+  const app = new Hono({ strict: true, router: tableRouter() });
   app.use('*', async (c, next) => {
     const { incoming, outgoing } = (c.env ?? {}) as NodeBindings;
     const sentId = incoming ? incoming.headers['x-request-id'] : c.req.header('x-request-id');

@@ -1,0 +1,51 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { tableRouter } from '../../api/http/table-router.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { operationsOf } from '../../api/routes.ts';
+
+/** A router with these routes, each `METHOD /path`, whose handlers are the routes' own texts. */
+const routerOf = (...routes: readonly string[]) => {
+  const router = tableRouter<string>();
+  router.add('ALL', '/*', 'every');
+  for (const route of routes) router.add(...(route.split(' ') as [string, string]), route);
+  return router;
+};
+
+const handlersAt = (router: ReturnType<typeof routerOf>, method: string, path: string): string[] =>
+  router.match(method, path)[0].map(([handler]) => handler);
+
+test('a fixed segment wins over a parameter, whichever was added first, and handlers for every path run before it', () => {
+  for (const routes of [
+    ['GET /jobs/:id', 'GET /jobs/preview'],
+    ['GET /jobs/preview', 'GET /jobs/:id'],
+  ]) {
+    const router = routerOf(...routes);
+    assert.equal(handlersAt(router, 'GET', '/jobs/preview'), ['every', 'GET /jobs/preview']);
+    assert.equal(handlersAt(router, 'GET', '/jobs/7'), ['every', 'GET /jobs/:id']);
+  }
+});
+
+test('a path below a fixed segment that only the route with the parameter has is matched by it', () => {
+  const router = routerOf('POST /jobs/preview', 'POST /jobs/:id/pause');
+  assert.equal(handlersAt(router, 'POST', '/jobs/preview/pause'), ['every', 'POST /jobs/:id/pause']);
+  assert.equal(handlersAt(router, 'POST', '/jobs/preview'), ['every', 'POST /jobs/preview']);
+  assert.equal(handlersAt(router, 'POST', '/jobs/7'), ['every']);
+  assert.equal(handlersAt(router, 'GET', '/jobs/preview'), ['every']);
+});
+
+test('all routes of the service together are matched by regular expressions, each path by its own route', () => {
+  const operations = Object.values(operationsOf({} as never)).map(({ method, path }) => `${method} ${path}`);
+  const plain = Object.entries(plainPaths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+  );
+  const routes = [...plain, ...operations];
+  const router = routerOf(...routes);
+  for (const route of routes) {
+    const [method, path] = route.split(' ') as [string, string];
+    assert.equal(handlersAt(router, method, path.replace(/:\w+/g, 'x')), ['every', route]);
+  }
+  assert.is(router.name, 'SmartRouter + RegExpRouter');
+});
+
+test.run();
