@@ -1,4 +1,5 @@
 import { auditExportPaths } from './audit/audit-export.ts';
+import { paymentWebhookPaths } from './billing/payment-webhook.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
@@ -15,6 +16,7 @@ export const plainPaths: PlainPaths = {
   ...systemPaths,
   ...inboundWebhookPaths,
   ...deliveryPaths,
+  ...paymentWebhookPaths,
   ...auditExportPaths,
   ...skillImportPaths,
   ...sessionAttachmentPaths,

@@ -1,4 +1,5 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
+import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
@@ -16,6 +17,7 @@ import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
 import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
+import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
 import type { Operations } from './http/operation.ts';
 import { allowedAccountOperations } from './identity/allowed-account.ts';
@@ -54,6 +56,8 @@ import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 /** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
+  /** Null if this installation takes no payments. */
+  readonly payments: PaymentProvider | null;
   readonly createBrokerUser: CreateBrokerUser;
   readonly storedDelivery: ReadDelivery;
   readonly evaluateTrial: EvaluateTrial;
@@ -64,6 +68,7 @@ export type OperationPorts = {
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({
   codeHost,
+  payments,
   createBrokerUser,
   storedDelivery,
   evaluateTrial,
@@ -99,7 +104,8 @@ const areasOf = ({
   Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
-  Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations, ...planOperations },
+  Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },
+  Billing: { ...planOperations, ...paymentOperationsOf(payments) },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: projectionAdminOperations(projectionAdmin),

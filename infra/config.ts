@@ -59,6 +59,8 @@ const isIssuer = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname));
 };
 
+const isVisibleAscii = (text: string): boolean => /^[!-~]+$/.test(text);
+
 const require = createRequire(import.meta.url);
 
 /**
@@ -101,8 +103,8 @@ const variables = z.object({
   METRICS_TOKEN: anyText,
   METRICS_PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).optional(),
   METRICS_HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
-  STRIPE_SECRET_KEY: anyText,
-  STRIPE_WEBHOOK_SECRET: anyText,
+  STRIPE_SECRET_KEY: checkedText('must be a key of visible ASCII characters', isVisibleAscii).optional(),
+  STRIPE_WEBHOOK_SECRET: list('must be one or more secrets of visible ASCII characters, separated by commas', isVisibleAscii),
   TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, separated by commas', isRange),
   CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, separated by commas', isOrigin),
   NATS_ACCOUNT_SEED: checkedText('must be the seed of a NATS account: SA followed by 56 letters or digits', isAccountSeed).optional(),
@@ -131,8 +133,6 @@ export const variableNames: readonly string[] = [
  * so the README does not list them.
  */
 export const reservedVariables: readonly string[] = [
-  'STRIPE_SECRET_KEY',
-  'STRIPE_WEBHOOK_SECRET',
   'SMTP_URL',
   'SMTP_LISTEN',
   'MAIL_DOMAIN',
@@ -189,7 +189,7 @@ const gitTokensIn = (env: Record<string, string>): Config['gitTokens'] =>
     Object.fromEntries(
       Object.entries(env).flatMap(([name, token]) => {
         const host = /^GIT_TOKEN_([A-Z0-9_]+)$/.exec(name)?.[1];
-        if (host && !/^[!-~]+$/.test(token)) throw new Error(`${name} must be a token, or user:token, of visible ASCII characters`);
+        if (host && !isVisibleAscii(token)) throw new Error(`${name} must be a token, or user:token, of visible ASCII characters`);
         return host ? [[host.toLowerCase().replaceAll('__', '-').replaceAll('_', '.'), token]] : [];
       }),
     ),

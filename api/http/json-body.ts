@@ -108,6 +108,13 @@ const parseStrictJson = (text: string): unknown => {
   return value;
 };
 
+/** @throws Refusal malformed if the bytes are not JSON, invalid if it is nested too deep */
+const assertJson = (bytes: Uint8Array): void => {
+  const result = scanJson(bytes, MAX_DEPTH);
+  if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');
+  if (result === 'not_json') throw new Refusal('malformed', 'The body is not valid JSON');
+};
+
 /**
  * Reads the JSON body of a request. An empty body means `{}`, unless `isRequired` returns true.
  * @throws Refusal unsupported_media_type, too_large, malformed, invalid
@@ -120,8 +127,12 @@ export const readJsonBody = async (request: Request, isRequired: () => boolean):
   const bytes = await readBytes(request, MAX_JSON_BYTES);
   if (bytes.length === 0 && !isRequired()) return { value: {}, bytes };
   assertJsonType(type);
-  const result = scanJson(bytes, MAX_DEPTH);
-  if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');
-  if (result === 'not_json') throw new Refusal('malformed', 'The body is not valid JSON');
+  assertJson(bytes);
   return { value: parseStrictJson(decoder.decode(bytes)), bytes };
+};
+
+/** Parses the JSON body of a provider, which may contain any text and number. @throws Refusal malformed, invalid */
+export const parseJsonBody = (bytes: Uint8Array): unknown => {
+  assertJson(bytes);
+  return JSON.parse(decoder.decode(bytes));
 };

@@ -1,3 +1,4 @@
+import type { SubscriptionReport } from '../../domain/billing/subscription.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { TenantRead } from '../../projections/tenants/tenant.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
@@ -6,7 +7,8 @@ const TenantFields = TenantRead.omit({ plan: true });
 
 /**
  * What the history of a tenant shows: settings, plan, the roles of members, invitations (without the digests of their
- * tokens), the permissions of agent roles, and the times until which super-admins may read the tenant.
+ * tokens), the permissions of agent roles, subscriptions at the payment
+ * provider, and the times until which super-admins may read the tenant.
  */
 export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = {
   aggregate: Tenant,
@@ -21,6 +23,10 @@ export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = 
       show: ({ expires_at, key_id }: Tenant.Invitation) => ({ expires_at, accepted: key_id !== null }),
     },
     role_permissions: { of: ({ role_permissions }) => role_permissions, show: (labels) => labels },
+    subscriptions: {
+      of: ({ subscriptions }) => subscriptions,
+      show: ({ status, price_id }: SubscriptionReport) => ({ status, price_id }),
+    },
     super_admin_access: { of: ({ super_admin_access }) => super_admin_access, show: (until) => until },
   },
 };

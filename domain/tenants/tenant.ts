@@ -1,6 +1,7 @@
 import type { SkillVisibilityScope } from '../agents/agent.ts';
 import { DEFAULT_ROLE_PERMISSIONS, type RolePermissions } from '../agents/role-permissions.ts';
 import { changedFields } from '../aggregate.ts';
+import type { PlanStatus, SubscriptionReport, Subscriptions } from '../billing/subscription.ts';
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
@@ -17,6 +18,8 @@ export type TenantEvent =
       data: Partial<Pick<Tenant, 'name' | 'billing_email' | 'external_mail_enabled' | 'paid'>> & { reason: string | null };
     }
   | { type: 'TenantPlanChanged'; data: { plan_id: string; reason: string | null } }
+  | { type: 'TenantPlanStatusChanged'; data: { plan_status: PlanStatus } }
+  | { type: 'PaymentEventRecorded'; data: SubscriptionReport }
   | { type: 'TenantSettingsChanged'; data: Partial<TenantSettings> }
   | { type: 'TenantSuspended'; data: { reason: string } }
   | { type: 'TenantResumed'; data: { reason: string } }
@@ -57,7 +60,8 @@ export type Tenant = {
   slug: string;
   plan_id: string;
   billing_email: string | null;
-  plan_status: 'trialing' | 'active' | 'past_due' | 'canceled';
+  plan_status: PlanStatus;
+  subscriptions: Subscriptions;
   allow_superadmin_access: boolean;
   default_skill_visibility_scope: SkillVisibilityScope;
   external_mail_enabled: boolean;
@@ -84,6 +88,7 @@ export const initial: Tenant = {
   plan_id: '',
   billing_email: null,
   plan_status: 'trialing',
+  subscriptions: {},
   allow_superadmin_access: true,
   default_skill_visibility_scope: 'private_only',
   external_mail_enabled: false,
@@ -118,6 +123,10 @@ const applyEvent = (
     }
     case 'TenantPlanChanged':
       return { plan_id: data.plan_id };
+    case 'TenantPlanStatusChanged':
+      return { plan_status: data.plan_status };
+    case 'PaymentEventRecorded':
+      return { subscriptions: withEntry(tenant.subscriptions, data.subscription_id, data, transient) };
     case 'TenantSettingsChanged':
       // Access that was open when the tenant disallowed it does not come back when the tenant allows it again.
       return data.allow_superadmin_access === false ? { ...data, super_admin_access: {} } : data;

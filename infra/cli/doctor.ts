@@ -12,6 +12,7 @@ import { findServices, reasonOf, type ServiceLocations } from './locate-services
 import { checkMasterKey } from './master-key-check.ts';
 import { checkNats, checkSyncInterval } from './nats-check.ts';
 import { checkSpool } from './spool-check.ts';
+import { checkStripe } from './stripe-check.ts';
 
 const CHECK_TIMEOUT_MS = 5_000;
 
@@ -90,6 +91,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
     examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublic, expected)),
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),
+    examine('payments', 'allow connections to api.stripe.com:443', () => checkStripe(config)),
     examine('NATS sync', 'correct ANNALS_DATA', () => checkSyncInterval(annalsData, natsUrl)),
   ]);
 };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
+import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
@@ -37,6 +38,7 @@ import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
+import { createStripeProvider } from '../payments/stripe-provider.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
@@ -183,6 +185,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   metrics.addSpool(spool.status, ports.isBreakerOpen);
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
+    payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();
@@ -202,6 +205,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountSkillCalls(app, { ports: skillCalls, address });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
+    mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
     const withSlot = createUploadSlots();
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot });
     mountSessionAttachments(app, runtime, { detectContentType, withSlot });

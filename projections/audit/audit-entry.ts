@@ -1,7 +1,10 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
+import * as BillingRecord from '../../domain/billing/billing-record.ts';
+import * as Seller from '../../domain/billing/seller.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
+import * as User from '../../domain/identity/user.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Publication from '../../domain/runners/publication.ts';
@@ -82,6 +85,8 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [SlackConfig.category]: Agent.category,
   [RedactionPatterns.category]: Tenant.category,
   [TenantGuardrails.category]: Tenant.category,
+  [BillingRecord.category]: Tenant.category,
+  [Seller.category]: User.category,
 };
 
 /**

@@ -132,6 +132,7 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantCreated',
   'TenantUpdated',
   'TenantPlanChanged',
+  'TenantPlanStatusChanged',
   'TenantSuspended',
   'TenantResumed',
   'TenantClosed',

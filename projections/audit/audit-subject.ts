@@ -134,6 +134,7 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   },
   TenantUpdated: withoutReason,
   TenantPlanChanged: withoutReason,
+  TenantPlanStatusChanged: allFields,
   TenantSettingsChanged: allFields,
   TenantSuspended: () => ({ is_suspended: true }),
   TenantResumed: () => ({ is_suspended: false }),

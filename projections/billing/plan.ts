@@ -33,15 +33,15 @@ export const table = {
   name: 'plans',
   key: ['id'],
   stream: 'plan',
-  columns: { id: 'text', created_at: 'timestamptz' },
+  columns: { id: 'text', price_id: 'text', created_at: 'timestamptz' },
   docs: { doc: PlanRead },
-  indexes: [{ columns: ['created_at', 'id'] }],
+  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['price_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
 /** The plans that tenants can subscribe to. */
 export const plans = {
   name: 'plans',
-  version: 1,
+  version: 2,
   categories: ['plan'],
   tables: [table],
   on: { PlanCreated: (event) => insert('plans', PlanRead.parse(Plan.evolve(Plan.initial, event))) },

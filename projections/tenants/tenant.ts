@@ -167,6 +167,8 @@ export const tenants = {
       return patchTenant(fields)(event);
     },
     TenantPlanChanged: (event) => patchTenant({ plan_id: event.data.plan_id })(event),
+    TenantPlanStatusChanged: patchTenant({}),
+    PaymentEventRecorded: patchTenant({}),
     TenantSettingsChanged: (event) => patchTenant(event.data)(event),
     TenantSuspended: patchTenant({ is_suspended: true }),
     TenantResumed: patchTenant({ is_suspended: false }),

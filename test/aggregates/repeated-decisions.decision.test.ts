@@ -12,6 +12,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'agents/agent.ts create': 'gets no state: the command calls it only for a slug that no agent has',
   'agents/agent-clone.ts clone': 'gets no state: the command calls it only for a slug that no agent has',
   'agents/agent.ts releaseSlug': 'gets no state: the command calls it only for a deleted agent whose slug is not released',
+  'billing/billing-record.ts openPortal': 'each opening of the billing portal is recorded',
+  'billing/seller.ts startOnboarding': 'each link to the onboarding is recorded',
   'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/session.ts appendMessage': 'each call appends a message',

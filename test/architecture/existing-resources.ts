@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import { addMember, type TestPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
 
@@ -48,6 +49,11 @@ export const createResources = async (p: TestPlatform) => {
     from: '2026-01-01T00:00:00Z',
     to: new Date(Date.now() + 60_000).toISOString(),
   });
+  const limits = { agents: 10_000, members: 10_000, cron_jobs: 10_000, webhooks_per_minute: 10_000 };
+  const slug = `p${Math.random().toString(36).slice(2)}`;
+  await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
+  const ended = JSON.stringify(stripeEvent('customer.subscription.deleted', subscriptionOf(p.tenant_id, 'canceled')));
+  await p.send('POST', '/hooks/payments', { key: '', raw: ended, headers: { 'stripe-signature': stripeSignature(ended) } });
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return {
@@ -78,6 +84,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery }: Re
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
+    ...{ price_id: ['price_team'] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
     ...{

@@ -34,7 +34,10 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 /** Whether a request to this route counts against a rate limit, or can be refused because of failed sign-ins. */
 const isLimited = (path: string, { security }: Described): boolean =>
-  security === undefined || security.some((way) => 'bearer' in way) || /^\/(hooks|invitations)\//.test(path) || path === '/auth/callback';
+  security === undefined ||
+  security.some((way) => 'bearer' in way) ||
+  /^\/(hooks\/(inbound|skills)|invitations)\//.test(path) ||
+  path === '/auth/callback';
 
 /** Media types whose bodies are pages, scripts or any bytes, for which an example says nothing. */
 const WITHOUT_EXAMPLE = ['text/html', 'text/javascript', '*/*', 'application/problem+json'];

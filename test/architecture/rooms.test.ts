@@ -63,6 +63,7 @@ const INFRA_FOLDERS = [
   'metrics',
   'nats',
   'oidc',
+  'payments',
   'postgres',
   'processes',
   'projector',

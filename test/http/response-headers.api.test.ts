@@ -133,6 +133,7 @@ const plain: Record<string, readonly [number, string | undefined, string]> = {
   'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
   'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
   'post /hooks/skills/{webhook_id}': [401, 'application/problem+json', 'no-store'],
+  'post /hooks/payments': [401, 'application/problem+json', 'no-store'],
   'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
   'post /tenant/{tenant_id}/skills/import': [401, 'application/problem+json', 'no-store'],
   'post /tenant/{tenant_id}/sessions/{session_id}/attachments': [401, 'application/problem+json', 'no-store'],

@@ -2058,6 +2058,19 @@ from
       51
   ) as "page";
 
+-- planWithPrice: call
+select
+  "plan"."id"
+from
+  "plans"."plans" as "plan"
+where
+  "plan"."price_id" = $1
+order by
+  "plan"."created_at",
+  "plan"."id"
+limit
+  1;
+
 -- allowedAccountPage: first page
 select
   string_agg("page"."doc", $1) filter (

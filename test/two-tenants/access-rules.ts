@@ -5,7 +5,8 @@
  * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the
  * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
  * has access. `in a tenant of the caller`: the path contains no tenant, and the agent is looked for in the tenants in
- * which the credential is valid.
+ * which the credential is valid. `of a user`: runners and API keys with a lesser role than that of their owner are
+ * refused.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -155,6 +156,10 @@ GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:r
 PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 GET    /me                                                              any
+POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
+POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
+POST   /connect/onboarding-link                                         any of a user
+GET    /connect/status                                                  any of a user
 `;
 
 export type Rule = {
@@ -166,11 +171,12 @@ export type Rule = {
   readonly onSession: boolean;
   readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
+  readonly ofUser: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
   all: text
-    .replace(/ \+ runner only| \+ runner| in body| on delivery| on session| of starter| in a tenant of the caller/g, '')
+    .replace(/ \+ runner only| \+ runner| in body| on delivery| on session| of starter| in a tenant of the caller| of a user/g, '')
     .split(' & '),
   runner: text.includes('+ runner'),
   runnerOnly: text.includes('+ runner only'),
@@ -179,6 +185,7 @@ const ruleOf = (text: string): Rule => ({
   onSession: text.includes('on session'),
   ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
+  ofUser: text.includes('of a user'),
 });
 
 const rules = new Map(

@@ -10,6 +10,7 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import type { PrincipalName } from './expected-access.ts';
+import { PLAN_PRICE } from './id-positions.ts';
 import { type Created, type Platform, type Resources, request, type SeededTenant, seedTenant } from './seed-tenant.ts';
 
 export type Dataset = Awaited<ReturnType<typeof createDataset>>;
@@ -83,6 +84,8 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   const models = (await p.send('GET', '/admin/models')).body as Created[];
   const fallback = await request(p, 'POST', '/admin/models', p.key, { provider: 'p', slug: 'fallback', name: 'F' });
   const plans = (await p.send('GET', '/admin/plans')).body as Created[];
+  const limits = { agents: 100, members: 100, cron_jobs: 100, webhooks_per_minute: 100 };
+  await request(p, 'POST', '/admin/plans', p.key, { slug: 'priced', name: 'P', monthly_usd: 1, price_id: PLAN_PRICE, limits });
   const account = await request(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
   const key = await request(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
   return {

@@ -161,9 +161,13 @@ const statusOnSession = (who: PrincipalName, { all, runnerOnly, ofStarter }: Rul
   return isRefused && status === 200 ? 403 : status;
 };
 
+/** The principals whose API keys have a lesser role than that of their owner. */
+const LIMITED_KEYS: readonly PrincipalName[] = ['limited admin', 'limited owner', 'auditing owner'];
+
 const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
   if (rule.onSession) return [statusOnSession(who, rule, target)];
+  if (rule.ofUser) return [who.includes('runner') || LIMITED_KEYS.includes(who) ? 403 : 200];
   if (first === 'any') return [200];
   if (rule.inAnyTenant && who.includes('runner')) return [403];
   if (rule.inAnyTenant && !(who in HOLDERS)) return [404];
@@ -196,7 +200,7 @@ export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): rea
   if (who === 'runner of suspended tenant' && rule.onSession && !rule.ofStarter && !target.read) return [403, 404];
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
-  if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession)) return [403];
+  if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession || rule.ofUser)) return [403];
   if (rule.inAnyTenant && target.agent === 'foreign' && (who === 'stranger' || who === 'elsewhere')) return [200];
   const allowed = statusesByRule(who, rule, target);
   // If the agent's id is in the body, the platform cannot check the permission before that id is valid.

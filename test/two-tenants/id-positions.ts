@@ -35,6 +35,9 @@ export type Document = {
 export type IdPosition = { readonly in: 'path' | 'query' | 'body'; readonly name: string; readonly type: ResourceType };
 export type Call = OperationEntry & { readonly method: string; readonly path: string; readonly idPositions: readonly IdPosition[] };
 
+/** The price of the plan of the dataset at the payment provider. */
+export const PLAN_PRICE = 'price_of_the_plan';
+
 const ID = '^c[a-z0-9]{24}$';
 
 /** The type of the resource whose id follows this segment in a path. */
@@ -171,6 +174,7 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
 /** Fields that a body needs because of another field, by the last part of the path. */
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
+  [/\/checkout-session$/, { price_id: PLAN_PRICE }],
   [/\/replay$/, { from: '2026-01-01T00:00:00Z', to: '2026-12-31T00:00:00Z' }],
 ];
 

@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as RunnerCredential from '../../domain/runners/runner-credential.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 
@@ -92,6 +93,13 @@ const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise
   return ctx.transact(RunnerCredential, ctx.newId(), RunnerCredential.issue({ ...fields, agent_id }), { expectNew: true });
 };
 
+/** Lets the payment provider report a subscription that has ended, so that the tenant has a customer id there. */
+const reportSubscription = async (p: Platform, tenant_id: string): Promise<void> => {
+  const raw = JSON.stringify(stripeEvent('customer.subscription.deleted', subscriptionOf(tenant_id, 'canceled')));
+  const answer = await p.send('POST', '/hooks/payments', { key: '', raw, headers: { 'stripe-signature': stripeSignature(raw) } });
+  if (answer.status !== 200) throw new Error(`the payment event of the dataset was refused: ${answer.text}`);
+};
+
 /** Creates a tenant with one resource of every type, and with one member for every role. */
 export const seedTenant = async (p: Platform, slug: string) => {
   const { id, tenant, key: owner } = await createSecondTenant(p, slug);
@@ -145,6 +153,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
+  await reportSubscription(p, id);
   const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
   const replay = await post(`/webhook-integrations/${integration.id}/replay`, replayRange);
   const resources: Resources = {

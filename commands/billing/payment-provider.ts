@@ -1,0 +1,39 @@
+import { Refusal } from '../../domain/refusal.ts';
+
+/**
+ * A request to the payment provider. If `idempotencyKey` is that of an earlier request, the provider repeats its first
+ * answer and does nothing.
+ */
+type ProviderRequest = { readonly idempotencyKey: string };
+
+/** A checkout of a subscription. `customer_id` is null for a tenant that has not subscribed before. */
+export type CheckoutRequest = ProviderRequest & {
+  readonly tenant_id: string;
+  readonly price_id: string;
+  readonly customer_id: string | null;
+  readonly email: string | null;
+  readonly returnUrl: string;
+};
+
+/**
+ * The payment provider.
+ * @throws Refusal invalid if it does not know a price, not_configured if it refuses our key, unavailable if it does not
+ * answer, bad_gateway
+ */
+export type PaymentProvider = {
+  readonly startCheckout: (request: CheckoutRequest) => Promise<{ readonly id: string; readonly url: string }>;
+  /** Returns the URL of the billing portal of a customer. */
+  readonly openPortal: (request: ProviderRequest & { readonly customer_id: string; readonly returnUrl: string }) => Promise<string>;
+  /** Creates the account of a seller, and returns its id. */
+  readonly createAccount: (request: ProviderRequest & { readonly user_id: string; readonly email: string }) => Promise<string>;
+  /** Returns the URL of the onboarding of a seller. It can be opened once. */
+  readonly createOnboardingLink: (
+    request: ProviderRequest & { readonly account_id: string; readonly returnUrl: string },
+  ) => Promise<string>;
+};
+
+/** Returns the provider. @throws Refusal not_configured if there is none */
+export const requireProvider = (provider: PaymentProvider | null): PaymentProvider => {
+  if (provider) return provider;
+  throw new Refusal('not_configured', 'STRIPE_SECRET_KEY is not set: this installation takes no payments');
+};

@@ -1,0 +1,44 @@
+import * as Seller from '../../domain/billing/seller.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import * as User from '../../domain/identity/user.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { type PaymentProvider, requireProvider } from './payment-provider.ts';
+
+/**
+ * Returns the id of the calling user. An API key that is limited to a lesser role than that of its owner cannot act for
+ * the owner here.
+ * @throws Refusal forbidden
+ */
+const sellerIdOf = ({ principal }: Ctx): string => {
+  if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: this credential is not that of a user');
+  if (principal.max_role !== undefined && principal.max_role !== 'OWNER')
+    throw new Refusal('forbidden', 'The role of this API key is limited: use one without a limit');
+  return principal.user_id;
+};
+
+/** Returns the seller status of the calling user. @throws Refusal forbidden */
+export const readSeller = (ctx: Ctx): Promise<Loaded<Seller.Seller>> => ctx.load(Seller, sellerIdOf(ctx));
+
+/** Checks that the caller can be a seller. @throws Refusal forbidden */
+export const assertSeller = async (ctx: Ctx): Promise<void> => void sellerIdOf(ctx);
+
+/**
+ * Returns a link to the provider's onboarding of sellers for the calling user. The first call creates the user's account
+ * at the provider.
+ * @throws Refusal forbidden, not_configured, unavailable, bad_gateway
+ */
+export const startSellerOnboarding =
+  (maybeProvider: PaymentProvider | null) =>
+  async (ctx: Ctx): Promise<Loaded<{ url: string }>> => {
+    const user_id = sellerIdOf(ctx);
+    const provider = requireProvider(maybeProvider);
+    const { payment_account_id } = (await ctx.load(Seller, user_id)).state;
+    const { email } = (await ctx.load(User, user_id)).state;
+    // Two concurrent first calls have the same key, so the provider creates one account.
+    const idempotencyKey = ctx.uniqueId('seller account', user_id, 0, PLATFORM);
+    const account_id = payment_account_id ?? (await provider.createAccount({ user_id, email, idempotencyKey }));
+    const url = await provider.createOnboardingLink({ account_id, returnUrl: ctx.publicUrl, idempotencyKey: ctx.newId() });
+    const loaded = await ctx.transact(Seller, user_id, Seller.startOnboarding(account_id));
+    return { ...loaded, state: { url } };
+  };

@@ -1,0 +1,33 @@
+import type { Recorded } from '../event.ts';
+
+/**
+ * What members of a tenant have started at the payment provider. It is a stream of its own, so that the tenant's
+ * revision stands.
+ */
+export const category = 'billing';
+
+export type BillingEvent =
+  | { type: 'CheckoutStarted'; data: { session_id: string; price_id: string; plan_id: string } }
+  | { type: 'BillingPortalOpened'; data: { customer_id: string } };
+
+export type BillingRecord = { last_checkout_session: string | null; portal_opened_at: string | null };
+
+export const initial: BillingRecord = { last_checkout_session: null, portal_opened_at: null };
+
+export const evolve = (record: BillingRecord, { type, data, at }: Recorded<BillingEvent>): BillingRecord => {
+  switch (type) {
+    case 'CheckoutStarted':
+      return { ...record, last_checkout_session: data.session_id };
+    case 'BillingPortalOpened':
+      return { ...record, portal_opened_at: at };
+  }
+};
+
+/** Records that a checkout of the price of a plan was started. `session_id` is the provider's id of the checkout. */
+export const startCheckout =
+  (session_id: string, price_id: string, plan_id: string) =>
+  ({ last_checkout_session }: BillingRecord): BillingEvent[] =>
+    last_checkout_session === session_id ? [] : [{ type: 'CheckoutStarted', data: { session_id, price_id, plan_id } }];
+
+/** Records that a member got a link to the provider's billing portal. */
+export const openPortal = (customer_id: string) => (): BillingEvent[] => [{ type: 'BillingPortalOpened', data: { customer_id } }];

@@ -1,0 +1,84 @@
+import type { Recorded } from '../event.ts';
+
+/** The account of a user at the payment provider, to which the user's sales are paid out. */
+export const category = 'seller';
+export const platform = true;
+
+/**
+ * What the provider says about the account of a seller. `connected`: the seller has completed the onboarding.
+ * `created` is when the provider created the event, in Unix seconds.
+ */
+export type SellerReport = {
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly created: number;
+  readonly payment_account_id: string;
+  readonly connected: boolean;
+  readonly charges_enabled: boolean;
+  readonly payouts_enabled: boolean;
+};
+
+type SellerStatus = Pick<SellerReport, 'connected' | 'charges_enabled' | 'payouts_enabled'>;
+
+export type SellerEvent =
+  | { type: 'SellerOnboardingStarted'; data: { payment_account_id: string } }
+  | { type: 'PaymentEventRecorded'; data: SellerReport }
+  | { type: 'SellerStatusChanged'; data: SellerStatus };
+
+/** `newest` is the newest report of the provider; null if there is none. */
+export type Seller = SellerStatus & { readonly payment_account_id: string | null; readonly newest: SellerReport | null };
+
+export const initial: Seller = {
+  payment_account_id: null,
+  connected: false,
+  charges_enabled: false,
+  payouts_enabled: false,
+  newest: null,
+};
+
+export const evolve = (seller: Seller, { type, data }: Recorded<SellerEvent>): Seller => {
+  switch (type) {
+    case 'SellerOnboardingStarted':
+      return { ...seller, payment_account_id: data.payment_account_id };
+    case 'PaymentEventRecorded':
+      return { ...seller, newest: data };
+    case 'SellerStatusChanged':
+      return { ...seller, ...data };
+  }
+};
+
+/** Records that the user got a link to the provider's onboarding. */
+export const startOnboarding = (payment_account_id: string) => (): SellerEvent[] => [
+  { type: 'SellerOnboardingStarted', data: { payment_account_id } },
+];
+
+const enabled = ({ connected, charges_enabled, payouts_enabled }: SellerReport): number =>
+  Number(connected) + Number(charges_enabled) + Number(payouts_enabled);
+
+/**
+ * Compares two reports; positive if `a` is the later one. The provider's times have whole seconds. Of two events of the
+ * same second, the one with more capabilities is the later one: the onboarding adds one after another.
+ */
+export const compareReports = (a: SellerReport, b: SellerReport): number =>
+  a.created - b.created || enabled(a) - enabled(b) || Number(a.event_id > b.event_id) - Number(a.event_id < b.event_id);
+
+/** Whether a report is about the account of this seller. */
+export const isOfSeller = ({ payment_account_id }: Seller, report: SellerReport): boolean =>
+  payment_account_id === report.payment_account_id;
+
+/**
+ * Records what an event of the provider says about the seller's account. A report that is older than the newest one, or
+ * is known, or is about another account, changes nothing.
+ */
+export const recordReport =
+  (report: SellerReport) =>
+  (seller: Seller): SellerEvent[] => {
+    if (!isOfSeller(seller, report) || (seller.newest && compareReports(report, seller.newest) <= 0)) return [];
+    const { connected, charges_enabled, payouts_enabled } = report;
+    const isChanged =
+      connected !== seller.connected || charges_enabled !== seller.charges_enabled || payouts_enabled !== seller.payouts_enabled;
+    return [
+      { type: 'PaymentEventRecorded', data: report },
+      ...(isChanged ? [{ type: 'SellerStatusChanged' as const, data: { connected, charges_enabled, payouts_enabled } }] : []),
+    ];
+  };

@@ -1,0 +1,31 @@
+import { compareReports, effectiveSubscription, planStatusOf, type SubscriptionReport } from '../billing/subscription.ts';
+import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
+
+const REASON = 'The subscription has changed';
+
+/**
+ * Records what an event of the payment provider says about a subscription of the tenant. Changes the plan and its
+ * status if they follow from it. A report that is older than the newest one of its subscription, or is known, changes
+ * nothing. So the result is the same in whatever order the reports arrive.
+ * @throws Refusal not_found
+ */
+export const recordSubscription =
+  (report: SubscriptionReport) =>
+  (tenant: Tenant): TenantEvent[] => {
+    assertExists(tenant);
+    const known = tenant.subscriptions[report.subscription_id];
+    if (known && compareReports(report, known) <= 0) return [];
+    const before = effectiveSubscription(tenant.subscriptions);
+    const after = effectiveSubscription({ ...tenant.subscriptions, [report.subscription_id]: report });
+    const plan_status = after ? planStatusOf(after) : null;
+    const plan_id = after?.plan_id ?? null;
+    return [
+      { type: 'PaymentEventRecorded', data: report },
+      ...(plan_id !== null && plan_id !== before?.plan_id && plan_id !== tenant.plan_id
+        ? [{ type: 'TenantPlanChanged' as const, data: { plan_id, reason: REASON } }]
+        : []),
+      ...(plan_status !== null && plan_status !== tenant.plan_status
+        ? [{ type: 'TenantPlanStatusChanged' as const, data: { plan_status } }]
+        : []),
+    ];
+  };

@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts';
+import { createGuardedClient } from '../egress/guarded-client.ts';
+import { openStripe } from '../payments/stripe-provider.ts';
+import { fail, none, ok, type Result, warn } from './finding.ts';
+
+type PaymentConfig = Pick<Config, 'stripeSecretKey' | 'stripeWebhookSecret' | 'egressAllow'>;
+
+const SECRET_ADVICE = 'add an endpoint for <PUBLIC_URL>/hooks/payments at Stripe, and set STRIPE_WEBHOOK_SECRET to its signing secret';
+
+/**
+ * Checks with one request whether Stripe accepts the key, and whether its events are received. `apiUrl` is that of
+ * Stripe by default.
+ */
+export const checkStripe = async (
+  { stripeSecretKey, stripeWebhookSecret, egressAllow }: PaymentConfig,
+  apiUrl?: string,
+): Promise<Result> => {
+  if (!stripeSecretKey) return none('STRIPE_SECRET_KEY is not set: no payments are taken');
+  const client = createGuardedClient({ allow: egressAllow });
+  try {
+    const stripe = await openStripe({ secretKey: stripeSecretKey, client, ...(apiUrl && { apiUrl }) });
+    await stripe.prices.list({ limit: 1 });
+  } catch (error) {
+    const { type } = error as { type?: string };
+    if (type === 'StripeAuthenticationError') return fail('Stripe refuses STRIPE_SECRET_KEY', 'correct STRIPE_SECRET_KEY');
+    // A restricted key need not read prices. That Stripe knows the key is enough.
+    if (type !== 'StripePermissionError') return fail('Stripe does not answer', 'allow connections to api.stripe.com:443');
+  } finally {
+    await client.close();
+  }
+  return stripeWebhookSecret
+    ? ok('Stripe accepts the key')
+    : warn('Stripe accepts the key, but its events are not received, so plans never change', SECRET_ADVICE);
+};
