@@ -1,5 +1,6 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
+import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
@@ -28,6 +29,7 @@ import { type ProjectionAdmin, projectionAdminOperations } from './operations/pr
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
 import { runnerCredentialOperations } from './runners/runner-credential.ts';
+import { runnerPresenceOperations } from './runners/runner-presence.ts';
 import { blackoutOperations } from './schedule/blackout.ts';
 import { cronJobOperations } from './schedule/cron-job.ts';
 import { cronPreviewOperations } from './schedule/cron-preview.ts';
@@ -59,6 +61,7 @@ export type OperationPorts = {
   /** Null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
   readonly createBrokerUser: CreateBrokerUser;
+  readonly runnerBroker: RunnerBroker;
   readonly storedDelivery: ReadDelivery;
   readonly evaluateTrial: EvaluateTrial;
   readonly webhookPorts: WebhookPorts;
@@ -70,6 +73,7 @@ const areasOf = ({
   codeHost,
   payments,
   createBrokerUser,
+  runnerBroker,
   storedDelivery,
   evaluateTrial,
   webhookPorts,
@@ -101,7 +105,11 @@ const areasOf = ({
     ...replayOperations,
     ...redactionOperations,
   },
-  Runners: { ...runnerCredentialOperations(createBrokerUser), ...agentRuntimeOperationsOf(codeHost) },
+  Runners: {
+    ...runnerCredentialOperations(createBrokerUser),
+    ...runnerPresenceOperations(runnerBroker),
+    ...agentRuntimeOperationsOf(codeHost),
+  },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },

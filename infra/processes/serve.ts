@@ -36,6 +36,7 @@ import { serveMetricsAccess } from '../http/metrics-server.ts';
 import { createUploadSlots } from '../http/upload-slots.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
+import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
@@ -183,6 +184,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     metrics.countWebhook,
   );
   metrics.addSpool(spool.status, ports.isBreakerOpen);
+  const runnerBroker = openRunnerBroker(broker, config);
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,
@@ -191,6 +193,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       metrics.onCredentialIssued();
       return user;
     },
+    runnerBroker,
     storedDelivery,
     evaluateTrial,
     webhookPorts: ports,
@@ -256,6 +259,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
       await closeTrials();
       await close();
       await egress.close();
+      await runnerBroker.close();
       await connections.close();
     },
   };

@@ -1,4 +1,4 @@
-import { defineList } from '../query.ts';
+import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
 import { RunnerCredentialRead, table } from './runner-credential.ts';
@@ -17,3 +17,32 @@ const credentialList = defineList({ table }, (db, { tenant_id, agent_id }: Agent
 /** Returns a page of the NATS credentials of one agent, including expired and revoked ones. */
 export const runnerCredentialPage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> =>
   reads.page(credentialList, agent, window);
+
+type KeyArgs = AgentRef & { readonly before?: string | undefined; readonly expires_after?: string | undefined };
+
+const MAX_UNEXPIRED = 200;
+const PAGE_SIZE = 20;
+
+const issuedKeys = defineQuery((db, { tenant_id, agent_id, before, expires_after }: KeyArgs) =>
+  db
+    .selectFrom('runner_credentials.runner_credentials as credential')
+    .select(['credential.public_key', 'credential.created_at'])
+    .where('credential.tenant_id', '=', tenant_id)
+    .where('credential.agent_id', '=', agent_id)
+    .$if(before !== undefined, (query) => query.where('credential.created_at', '<', before!))
+    .$if(expires_after !== undefined, (query) => query.where('credential.expires_at', '>', expires_after!))
+    .orderBy('credential.created_at', 'desc')
+    .orderBy('credential.id', 'desc')
+    .limit(({ lit }) => lit(before === undefined ? MAX_UNEXPIRED : PAGE_SIZE)),
+);
+
+/** The public key of a broker user, and when its credential was issued. */
+export type IssuedKey = { readonly public_key: string; readonly created_at: string };
+
+/** The keys of the credentials of an agent that are valid at this time, newest first, at most 200. */
+export const unexpiredKeys = (reads: Reads, agent: AgentRef, at: string): Promise<readonly IssuedKey[]> =>
+  reads.rows(issuedKeys, { ...agent, expires_after: at }) as Promise<IssuedKey[]>;
+
+/** The keys of the last credentials of an agent that were issued before this time, newest first. */
+export const keysBefore = (reads: Reads, agent: AgentRef, before: string): Promise<readonly IssuedKey[]> =>
+  reads.rows(issuedKeys, { ...agent, before }) as Promise<IssuedKey[]>;

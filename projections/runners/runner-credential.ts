@@ -54,7 +54,7 @@ export const table = {
   name: 'runner_credentials',
   key: ['id'],
   stream: RunnerCredential.category,
-  columns: { id: 'text', tenant_id: 'text', agent_id: 'text', created_at: 'timestamptz', expires_at: 'timestamptz' },
+  columns: { id: 'text', tenant_id: 'text', agent_id: 'text', created_at: 'timestamptz', expires_at: 'timestamptz', public_key: 'text' },
   docs: { doc: RunnerCredentialRead },
   indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }],
 } as const satisfies Table;
@@ -62,12 +62,12 @@ export const table = {
 /** The NATS credentials that were issued to runners, without their JWTs and private seeds. */
 export const runnerCredentials = {
   name: 'runner_credentials',
-  version: 1,
+  version: 2,
   categories: [RunnerCredential.category],
   tables: [table],
   on: {
-    RunnerCredentialIssued: ({ id, tenant, at, data: { agent_id, expires_at } }) =>
-      insert('runner_credentials', { id, tenant_id: tenant, agent_id, created_at: at, expires_at, revoked_at: null }),
+    RunnerCredentialIssued: ({ id, tenant, at, data: { agent_id, expires_at, public_key } }) =>
+      insert('runner_credentials', { id, tenant_id: tenant, agent_id, created_at: at, expires_at, public_key, revoked_at: null }),
     RunnerCredentialRevoked: ({ id, at }) => patch('runner_credentials', { id }, { revoked_at: at }),
   },
 } as const satisfies Projection<RunnerCredential.RunnerCredentialEvent>;

@@ -3584,6 +3584,78 @@ from
       201
   ) as "page";
 
+-- unexpiredKeys: call
+select
+  "credential"."public_key",
+  "credential"."created_at"
+from
+  "runner_credentials"."runner_credentials" as "credential"
+where
+  "credential"."tenant_id" = $1
+  and "credential"."agent_id" = $2
+  and "credential"."expires_at" > $3
+order by
+  "credential"."created_at" desc,
+  "credential"."id" desc
+limit
+  200;
+
+-- keysBefore: call
+select
+  "credential"."public_key",
+  "credential"."created_at"
+from
+  "runner_credentials"."runner_credentials" as "credential"
+where
+  "credential"."tenant_id" = $1
+  and "credential"."agent_id" = $2
+  and "credential"."created_at" < $3
+order by
+  "credential"."created_at" desc,
+  "credential"."id" desc
+limit
+  20;
+
+-- messagesAfter: call
+select
+  cast(count(*) as integer) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."message_agent_id" = $2
+  and "delivery"."unsettled" > $3;
+
+-- firstMessageAt: call
+select
+  "delivery"."id",
+  "delivery"."message_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."message_agent_id" = $2
+  and "delivery"."unsettled" >= $3
+order by
+  "delivery"."unsettled"
+limit
+  1;
+
+-- lastAcknowledgedAt: call
+select
+  "delivery"."id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = $2
+  and "delivery"."status" = $3
+  and "delivery"."message_agent_id" = $4
+order by
+  "delivery"."received_at" desc
+limit
+  1;
+
 -- publishedThroughAt: call
 select
   "publication"."place"

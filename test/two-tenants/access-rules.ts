@@ -125,6 +125,7 @@ PATCH  /tenant/{tenant_id}/agents/{agent_id}/skills/{skill_id}/config   agent:sk
 GET    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/skill-permissions          agent:skills:write
 POST   /agents/{source_id}/clone                                        agent:read & tenant:agents:create in a tenant of the caller
+GET    /tenant/{tenant_id}/agents/{agent_id}/runner                     agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/runtime                    agent:read + runner only
 POST   /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:assign + runner
 GET    /tenant/{tenant_id}/agents/{agent_id}/sessions                   agent:chat:read

@@ -1,0 +1,118 @@
+import { type Msg, type NatsConnection, RequestStrategy } from 'nats';
+import { z } from 'zod';
+import type { AgentQueue, RunnerBroker } from '../../commands/runners/runner-broker.ts';
+import { parseToken } from '../../domain/event.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { inboundSubject } from '../../domain/runners/cloud-event.ts';
+import type { RunnerConnection } from '../../domain/runners/runner-presence.ts';
+import { connectNats } from './connect.ts';
+import { manager, readTip, STREAM } from './jetstream.ts';
+import { MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
+import { runnerConsumer, storedMessages } from './outstanding-messages.ts';
+import type { BrokerAddress } from './runner-users.ts';
+
+/** Every server answers with the connections of the account of whoever asks. */
+const CONNECTIONS_SUBJECT = '$SYS.REQ.ACCOUNT.PING.CONNZ';
+const OPEN_AND_CLOSED = 2;
+const ANSWER_TIMEOUT_MS = 2_000;
+/** How long answers of further servers of a cluster are waited for, after each of them. */
+const CLUSTER_PAUSE_MS = 200;
+
+const Time = z.string().transform((text) => new Date(text).toISOString());
+const Answer = z.object({
+  data: z.object({
+    connections: z
+      .array(z.object({ start: Time, stop: Time.optional(), last_activity: Time }))
+      .nullish()
+      .transform((connections) => connections ?? []),
+  }),
+});
+
+const unavailable = (cause: unknown): Refusal =>
+  Object.assign(new Refusal('unavailable', 'The message broker does not answer: try again', { retryAfter: 5 }), { cause });
+
+const orUnavailable = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw error instanceof Refusal ? error : unavailable(error);
+  });
+
+/** Asks all servers of the cluster. @throws NatsError if none answers */
+const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
+  if ((nats.info as { cluster?: string } | undefined)?.cluster === undefined)
+    return [await nats.request(CONNECTIONS_SUBJECT, question, { timeout: ANSWER_TIMEOUT_MS })];
+  const options = { strategy: RequestStrategy.JitterTimer, jitter: CLUSTER_PAUSE_MS, maxWait: ANSWER_TIMEOUT_MS };
+  const answers: Msg[] = [];
+  for await (const answer of await nats.requestMany(CONNECTIONS_SUBJECT, question, options)) answers.push(answer);
+  if (answers.length === 0) throw new Error('no server of the cluster answers');
+  return answers;
+};
+
+/** The connections of the broker user with this public key. @throws NatsError, or Error if an answer is not understood */
+const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promise<RunnerConnection[]> => {
+  const answers = await ask(nats, JSON.stringify({ user: publicKey, state: OPEN_AND_CLOSED }));
+  return answers
+    .flatMap((answer) => Answer.parse(answer.json()).data.connections)
+    .map(({ start, stop, last_activity }) => ({ from: start, until: stop ?? null, active_at: last_activity }));
+};
+
+const EMPTY: AgentQueue = { waiting: 0, running: 0, first: null, publishedThrough: null };
+
+/** @throws NatsError */
+const readQueue = async (nats: NatsConnection, tenant: string, agent: string): Promise<AgentQueue> => {
+  const tip = await nullOnCode(readTip(nats), STREAM_NOT_FOUND);
+  if (!tip) return EMPTY;
+  const consumer = await runnerConsumer(nats, agent);
+  const waiting = consumer ? consumer.num_pending : await storedMessages(nats, tenant, agent);
+  const { streams } = await manager(nats);
+  const query = { seq: (consumer?.delivered.stream_seq ?? 0) + 1, next_by_subj: inboundSubject(tenant, agent) };
+  // The server knows this query, but the client's type of it does not.
+  const next = waiting === 0 ? null : await nullOnCode(streams.getMessage(STREAM, query as { seq: number }), MESSAGE_NOT_FOUND);
+  return {
+    waiting,
+    running: consumer?.num_ack_pending ?? 0,
+    first: next && { at: next.time.toISOString(), position: parseToken(next.header.get('Annals-Position')) },
+    publishedThrough: tip.token === null ? null : parseToken(tip.token),
+  };
+};
+
+type Broker = { readonly connection: () => Promise<NatsConnection>; readonly isHealthy: () => boolean };
+
+/**
+ * Reads what the broker knows about runners. `broker` is a connection to the account with the streams. A server lists
+ * the connections of an account only to users of this account, so the first question opens a connection to that of the
+ * runners; `close` ends it.
+ */
+export const openRunnerBroker = (broker: Broker, { natsUrl, natsAccountSeed, natsRunnerAccountSeed }: BrokerAddress) => {
+  const hasOwnAccount = natsRunnerAccountSeed !== undefined && natsRunnerAccountSeed !== natsAccountSeed;
+  let opening: Promise<NatsConnection> | null = null;
+
+  const connection = async (): Promise<NatsConnection> => {
+    const nats = await broker.connection();
+    if (!broker.isHealthy()) throw unavailable('the connection is lost');
+    return nats;
+  };
+
+  const runnersConnection = async (): Promise<NatsConnection> => {
+    const nats = await connection();
+    if (!hasOwnAccount) return nats;
+    opening ??= connectNats({ natsUrl, natsAccountSeed: natsRunnerAccountSeed }, { waitForServer: false }).catch((error) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  };
+
+  return {
+    connectionsOf: (publicKeys: readonly string[]): Promise<RunnerConnection[]> =>
+      orUnavailable(
+        (async () => {
+          if (publicKeys.length === 0) return [];
+          const nats = await runnersConnection();
+          return (await Promise.all(publicKeys.map((publicKey) => connectionsOfUser(nats, publicKey)))).flat();
+        })(),
+      ),
+    queueOf: (tenant: string, agent: string): Promise<AgentQueue> =>
+      orUnavailable((async () => readQueue(await connection(), tenant, agent))()),
+    close: async (): Promise<void> => (await opening?.catch(() => null))?.close(),
+  } satisfies RunnerBroker & { close: () => Promise<void> };
+};

@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import { defineQuery } from '../query.ts';
+import { byKey, type Reads, type Source } from '../read-model.ts';
+import { type DeliveryDetailRow, deliveries, table } from './delivery.ts';
+
+const from: Source<typeof table> = { projection: deliveries.name, table };
+
+type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
+
+const unpublished = defineQuery((db, { tenant_id, agent_id, after }: AgentRef & { after: string }) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select(({ fn, cast }) => cast<number>(fn.countAll(), 'integer').as('count'))
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.message_agent_id', '=', agent_id)
+    .where('delivery.unsettled', '>', after),
+);
+
+/** How many messages to an agent have an event after this place, a sort key, and are neither acknowledged nor given up. */
+export const messagesAfter = async (reads: Reads, agent: AgentRef, after: string): Promise<number> =>
+  ((await reads.rows(unpublished, { ...agent, after })) as { count: number }[])[0]?.count ?? 0;
+
+const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef & { since: string }) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select(['delivery.id', 'delivery.message_id'])
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.message_agent_id', '=', agent_id)
+    .where('delivery.unsettled', '>=', since)
+    .orderBy('delivery.unsettled')
+    .limit(({ lit }) => lit(1)),
+);
+
+type DetailDoc = z.output<typeof DeliveryDetailRow>;
+
+/**
+ * Returns when the first message to an agent was accepted, or asked for again, whose event is at or after this place and
+ * which is neither acknowledged nor given up; null if there is none.
+ */
+export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
+  const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];
+  if (!first) return null;
+  const delivery = await byKey<DetailDoc>(reads, from, { tenant_id: agent.tenant_id, id: first.id });
+  return delivery && (delivery.causation.find(({ event_id }) => event_id === first.message_id)?.at ?? delivery.received_at);
+};
+
+const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
+  db
+    .selectFrom('deliveries.deliveries as delivery')
+    .select('delivery.id')
+    .where('delivery.tenant_id', '=', tenant_id)
+    .where('delivery.agent_id', '=', agent_id)
+    .where('delivery.status', '=', 'done')
+    .where('delivery.message_agent_id', '=', agent_id)
+    .orderBy('delivery.received_at', 'desc')
+    .limit(({ lit }) => lit(1)),
+);
+
+/** When the runners of an agent acknowledged the last received of its finished deliveries; null if there is none. */
+export const lastAcknowledgedAt = async (reads: Reads, agent: AgentRef): Promise<string | null> => {
+  const [last] = (await reads.rows(lastDone, agent)) as { id: string }[];
+  return last ? ((await byKey<DetailDoc>(reads, from, { tenant_id: agent.tenant_id, id: last.id }))?.acknowledged_at ?? null) : null;
+};

@@ -1,0 +1,35 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connectedSince, lastSeen } from '../../domain/runners/runner-presence.ts';
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 23, 0, minute)).toISOString();
+const connection = (from: number, until: number | null) => ({
+  from: at(from),
+  until: until === null ? null : at(until),
+  active_at: at(until ?? from),
+});
+
+test('without an open connection, no runner is connected', () => {
+  assert.is(connectedSince([]), null);
+  assert.is(connectedSince([connection(0, 5), connection(3, 9)]), null);
+});
+
+test('of several open connections, the first one counts', () => {
+  assert.is(connectedSince([connection(7, null), connection(4, null), connection(9, null)]), at(4));
+});
+
+test('a runner that replaces its connection before it closes the old one is connected since the first of them', () => {
+  const renewed = [connection(90, null), connection(0, 46), connection(45, 91), connection(46, 50)];
+  for (const order of [renewed, renewed.toReversed()]) assert.is(connectedSince(order), at(0));
+});
+
+test('a gap between two connections ends the time in which a runner is connected', () => {
+  assert.is(connectedSince([connection(50, null), connection(0, 46), connection(47, 51)]), at(47));
+});
+
+test('a runner was last seen at the latest of the known times', () => {
+  assert.is(lastSeen([]), null);
+  assert.is(lastSeen([null, at(3), null, at(9), at(4)]), at(9));
+});
+
+test.run();

@@ -1,0 +1,90 @@
+// limit: 240 s for this file (test/run.ts)
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { RunnerPresence } from '../../api/runners/runner-presence.ts';
+import { createSockets, post } from '../faults/load.ts';
+import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
+import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
+import { eventually, type Program, startProgram } from '../fixtures/child-process.ts';
+
+type Presence = ReturnType<(typeof RunnerPresence)['parse']>;
+
+const show = async ({ call }: Platform, { tenant, id }: Agent): Promise<Presence> => {
+  const { status, text } = await call('GET', `/tenant/${tenant.id}/agents/${id}/runner`, undefined, tenant);
+  assert.is(status, 200, text);
+  return JSON.parse(text) as Presence;
+};
+
+/** Starts a real runner whose command ends when the file `go` exists. */
+const startBlockedRunner = async ({ url, dir, stopOnClose }: Platform, agent: Agent): Promise<Program> => {
+  const command = `while [ ! -e ${join(dir, 'go')} ]; do sleep 0.1; done`;
+  const env = { PATH: process.env.PATH, ANNALS_URL: url, ANNALS_KEY: agent.runnerKey };
+  const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, '--exec', command], { cwd: dir, env });
+  stopOnClose(program);
+  await program.waitForOutput(/waiting for deliveries/);
+  return program;
+};
+
+const deliver = async ({ url }: Platform, hook: Hook): Promise<string> => {
+  const sockets = createSockets();
+  const { id } = await post(url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify({ n: 1 }) });
+  sockets.destroy();
+  return id!;
+};
+
+const countsOf = ({ waiting, running }: Presence): string => `${waiting} ${running}`;
+
+test('a runner is shown as connected until it is killed, and each delivery as waiting, then as running, then not at all', () =>
+  withPlatform(async (platform) => {
+    const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 2, hooks: 1 });
+    const [agent, other] = [agents[0]!, agents[1]!];
+    const hook = hooks.find((one) => one.agent.id === agent.id)!;
+    const nobody = { connected_since: null, last_seen_at: null, waiting: 0, running: 0, oldest_waiting_at: null };
+    assert.equal(await show(platform, agent), { agent_id: agent.id, ...nobody });
+
+    const before = new Date().toISOString();
+    const ids = [await deliver(platform, hook), await deliver(platform, hook), await deliver(platform, hook)];
+    await eventually('three deliveries wait', async () => countsOf(await show(platform, agent)) === '3 0');
+    const { oldest_waiting_at } = await show(platform, agent);
+    const first = `/tenant/${agent.tenant.id}/deliveries/${ids[0]}`;
+    const { received_at } = JSON.parse((await platform.call('GET', first, undefined, agent.tenant)).text) as { received_at: string };
+    assert.ok(oldest_waiting_at! >= before && Math.abs(Date.parse(oldest_waiting_at!) - Date.parse(received_at)) < 100);
+
+    const runner = await startBlockedRunner(platform, agent);
+    await eventually('one delivery runs', async () => countsOf(await show(platform, agent)) === '2 1');
+    const connected = await show(platform, agent);
+    assert.ok(connected.connected_since! > before && connected.last_seen_at! >= connected.connected_since!);
+    assert.ok(connected.oldest_waiting_at! > oldest_waiting_at!, 'the second delivery is now the oldest that waits');
+    const second = await startBlockedRunner(platform, agent);
+    await eventually('two deliveries run', async () => countsOf(await show(platform, agent)) === '1 2');
+    assert.is((await show(platform, agent)).connected_since, connected.connected_since, 'the first runner is still connected');
+
+    await runner.stop('SIGKILL');
+    await second.stop('SIGKILL');
+    await eventually('no runner is connected', async () => (await show(platform, agent)).connected_since === null);
+    const gone = await show(platform, agent);
+    assert.ok(gone.last_seen_at! >= connected.last_seen_at! && gone.last_seen_at! <= new Date().toISOString());
+    assert.is(countsOf(gone), '1 2', 'the two deliveries are not acknowledged');
+
+    writeFileSync(join(platform.dir, 'go'), '');
+    await startBlockedRunner(platform, agent);
+    await eventually('all deliveries are acknowledged', async () => countsOf(await show(platform, agent)) === '0 0');
+    const done = await show(platform, agent);
+    assert.ok(done.connected_since! > gone.last_seen_at!);
+    assert.is(done.oldest_waiting_at, null);
+    assert.equal(await show(platform, other), { agent_id: other.id, ...nobody }, 'another agent of the tenant has no runner');
+
+    await platform.kill('nats');
+    const { status, text } = await platform.call('GET', `/tenant/${agent.tenant.id}/agents/${agent.id}/runner`, undefined, agent.tenant);
+    if (status !== 200) assert.match(text, /message broker/);
+    await eventually('the runner is seen again after a restart of the broker', async () => {
+      const path = `/tenant/${agent.tenant.id}/agents/${agent.id}/runner`;
+      const reply = await platform.call('GET', path, undefined, agent.tenant);
+      return reply.status === 200 && (JSON.parse(reply.text) as Presence).connected_since !== null;
+    });
+  }));
+
+test.run();
