@@ -4,6 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { category } from '../../domain/webhooks/delivery.ts';
 import { withDeadline } from '../eventstore/deadline.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
+import { createLinkedList } from '../linked-list.ts';
 import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
 /**
@@ -53,7 +54,7 @@ export type DeliveryRecorder = {
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
   /** For each delivery whose sender waits, the function that refuses it. They are in the order of arrival. */
-  const senders = new Set<() => void>();
+  const senders = createLinkedList<() => void>();
   let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
 
@@ -88,7 +89,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
     const startedAt = performance.now();
     return new Promise<RecordedDelivery>((resolve, reject) => {
       const giveUp = (): void => {
-        senders.delete(giveUp);
+        senders.remove(sender);
         reject(retryLater());
       };
       const failOrWait = (): void => {
@@ -105,19 +106,19 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       waiting++;
-      senders.add(giveUp);
+      const sender = senders.add(giveUp);
       append(delivery, attempt)
         .then(resolve, reject)
         .finally(() => {
           waiting--;
-          senders.delete(giveUp);
+          senders.remove(sender);
           clearTimeout(timer);
         });
     });
   };
 
   const giveUpWaiting = (): void => {
-    for (const giveUp of senders) giveUp();
+    for (const giveUp of senders.values()) giveUp();
   };
 
   return { record, isFull, giveUpWaiting, isFailing: () => performance.now() - failedAt < FAILURE_TTL_MS };
