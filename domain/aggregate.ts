@@ -14,6 +14,12 @@ export type Aggregate<S, E extends DomainEvent> = {
   readonly evolve: (state: S, event: Recorded<E>, transient?: Transient) => S;
   /** If true, the aggregate belongs to the platform and not to a tenant, so its id alone identifies its stream. */
   readonly platform?: boolean;
+  /**
+   * If this is given, the metadata of at least one of `interval` events contains the state before that event. So the
+   * state of a long stream can be loaded from its last events. The state must consist of JSON values. Each change of
+   * its fields or their meaning needs a new `version`: a stored state of another version is not used.
+   */
+  readonly snapshots?: { readonly version: number; readonly interval: number };
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: for lists of aggregates of every kind

@@ -29,6 +29,8 @@ export type Metadata = {
   facts?: Record<string, unknown>;
   $correlationId?: string;
   $causationId?: string;
+  /** The state of the aggregate before this event, which some events of long streams contain. See `Aggregate`. */
+  stateBefore?: { version: number; state: unknown };
 };
 
 /**

@@ -105,6 +105,9 @@ export const initial: Session = {
   completed_at: null,
 };
 
+/** A session can have many thousands of events. So its state is stored with some of them. */
+export const snapshots = { version: 1, interval: 32 };
+
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
 /** The status after a message. */

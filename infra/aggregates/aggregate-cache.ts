@@ -5,7 +5,8 @@ import type { Log } from '../eventstore/event-log.ts';
 import { createAggregateLoader } from './aggregate-loader.ts';
 import { createAggregateMemory, type MemoryBounds } from './aggregate-memory.ts';
 import { createCacheSubscription } from './cache-subscription.ts';
-import { applyEvent, emptyAggregate, foldFrom } from './fold-from.ts';
+import { applyEvent, emptyAggregate } from './fold-from.ts';
+import { loadStream } from './snapshots.ts';
 
 /** Keeps the folded states of aggregates in bounded memory. A subscription to the log applies new events to them. */
 export type AggregateCache = AggregateReader & {
@@ -55,7 +56,7 @@ export const openAggregateCache = (
   const read = async (aggregate: AnyAggregate, stream: string, id: string): Promise<Loaded<unknown>> => {
     const epoch = subscription.epoch();
     const known = memory.get(stream) ?? emptyAggregate(aggregate, id);
-    const loaded = await foldFrom(aggregate, known, log.read(stream, { from: known.revision + 1 }));
+    const loaded = await loadStream(log, aggregate, stream, { known });
     const newer = memory.get(stream);
     if (newer && newer.revision > loaded.revision) return newer;
     if (epoch !== subscription.epoch()) return loaded;

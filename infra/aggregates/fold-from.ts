@@ -31,7 +31,7 @@ export const applyEvent = <S, E extends DomainEvent>(
 export const foldFrom = async <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   from: Loaded<S>,
-  events: AsyncIterable<Recorded>,
+  events: AsyncIterable<Recorded> | Iterable<Recorded>,
 ): Promise<Loaded<S>> => {
   const transient: Transient = new WeakSet();
   let loaded = from;

@@ -5,6 +5,7 @@ import type { StreamRevision } from '../../domain/idempotency-key.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { emptyAggregate, foldFrom } from './fold-from.ts';
+import { loadStream } from './snapshots.ts';
 import { throwAsRefusal } from './transact.ts';
 
 /** Yields the same events, and turns the log's errors into refusals. @throws Refusal unavailable if the log is down */
@@ -41,7 +42,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       { stream, revision }: StreamRevision,
     ): Promise<Loaded<S>> => {
       const empty = emptyAggregate(aggregate, id);
-      return revision < 0 ? empty : foldFrom(aggregate, empty, log.read(stream, { limit: revision + 1 }));
+      return revision < 0 ? empty : loadStream(log, aggregate, stream, { known: empty, until: revision });
     },
     /**
      * The state at a position of the log. Uses the cached state if its last event is at exactly this position.

@@ -7,6 +7,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Appended, type Log, LogError, type NewEvent } from '../eventstore/event-log.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
 import { emptyAggregate, foldFrom } from './fold-from.ts';
+import { withSnapshot } from './snapshots.ts';
 
 const MAX_ATTEMPTS = 100;
 
@@ -185,7 +186,8 @@ export const createTransact = (log: Log, cache: AggregateCache) => {
       const decided = decideOn(transaction, basis);
       if (decided?.length === 0) return basis.loaded;
       const events = decided?.map(({ type, data }, index) => ({ id: derivedId(stream, seed, index), type, data, meta }));
-      const after = events && (await append({ transaction, stream, before: basis.loaded, events }));
+      const before = basis.loaded;
+      const after = events && (await append({ transaction, stream, before, events: withSnapshot(aggregate, before, events) }));
       if (after) return after;
       basis = { loaded: await cache.refresh(aggregate, tenant, id), isConfirmed: true };
     }

@@ -31,11 +31,11 @@ type Append = {
 
 type Connection = { readonly client: EventStoreDBClient; readonly toLogError: (error: unknown) => LogError };
 
-const readStream = ({ client, toLogError }: Connection, ...[stream, { from = 0, limit } = {}]: Parameters<Log['read']>) =>
+const readStream = ({ client, toLogError }: Connection, ...[stream, { from, limit, backwards = false } = {}]: Parameters<Log['read']>) =>
   readEvents(
     client.readStream(stream, {
-      direction: FORWARDS,
-      fromRevision: from === 0 ? START : BigInt(from),
+      direction: backwards ? BACKWARDS : FORWARDS,
+      fromRevision: from === undefined ? (backwards ? END : START) : BigInt(from),
       ...(limit === undefined ? {} : { maxCount: limit }),
     }),
     toLogError,

@@ -51,10 +51,11 @@ export type Log = {
     options?: { deadline?: number; retry?: boolean },
   ) => Promise<Appended>;
   /**
-   * The stream's events from revision `from` on, oldest first. Yields nothing if the stream does not exist.
+   * The stream's events from revision `from` on, oldest first; with `backwards`, from there back, newest first. Without
+   * `from`, starts with the first event, or with `backwards` the last one. Yields nothing if the stream does not exist.
    * @throws LogError gone, unavailable, damaged
    */
-  read: (stream: string, options?: { from?: number; limit?: number }) => AsyncIterable<Recorded>;
+  read: (stream: string, options?: { from?: number; limit?: number; backwards?: boolean }) => AsyncIterable<Recorded>;
   /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { fold } from '../../domain/aggregate.ts';
+import { type Metadata, type Recorded, streamName } from '../../domain/event.ts';
+import * as Session from '../../domain/sessions/session.ts';
+import { openAggregateCache } from '../../infra/aggregates/aggregate-cache.ts';
+import { emptyAggregate } from '../../infra/aggregates/fold-from.ts';
+import { loadStream } from '../../infra/aggregates/snapshots.ts';
+import { createTransact } from '../../infra/aggregates/transact.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
+
+const TENANT = `c${'t'.repeat(24)}`;
+const ID = `c${'s'.repeat(24)}`;
+const STREAM = streamName(Session.category, TENANT, ID);
+const { interval } = Session.snapshots;
+
+/** A category of streams with one event per number, whose state is the list of the numbers. */
+type NumberAdded = { type: 'NumberAdded'; data: { value: number } };
+type Numbers = { values: readonly number[] };
+const numbers = {
+  category: 'session',
+  initial: { values: [] } as Numbers,
+  evolve: ({ values }: Numbers, { data }: Recorded<NumberAdded>): Numbers => ({ values: [...values, data.value] }),
+  snapshots: { version: 1, interval },
+};
+
+const setup = () => {
+  const log = memoryLog();
+  const meta: Metadata = { tenant: TENANT, actor: { kind: 'system', id: 'test' }, at: '2026-01-01T00:00:00.000Z', v: 1 };
+  const transact = createTransact(log, openAggregateCache(log, []));
+  /** Appends this number of events, `size` at a time. */
+  const add = async (count: number, size = 1): Promise<void> => {
+    for (let left = count; left > 0; left -= size) {
+      const decide = ({ values }: Numbers): NumberAdded[] =>
+        Array.from({ length: Math.min(size, left) }, (_, index) => ({ type: 'NumberAdded', data: { value: values.length + index } }));
+      await transact({ aggregate: numbers, tenant: TENANT, id: ID, decide, meta, seed: randomUUID() });
+    }
+  };
+  let events = 0;
+  const counting = {
+    ...log,
+    read: async function* (...call: Parameters<typeof log.read>) {
+      for await (const event of log.read(...call)) {
+        events++;
+        yield event;
+      }
+    },
+  };
+  const load = async (range: { known?: number; until?: number } = {}, version = 1) => {
+    const all = (await Array.fromAsync(log.read(STREAM))) as Recorded<NumberAdded>[];
+    const known = {
+      ...emptyAggregate(numbers, ID),
+      state: fold(numbers, all.slice(0, (range.known ?? -1) + 1)),
+      revision: range.known ?? -1,
+    };
+    const until = range.until === undefined ? {} : { until: range.until };
+    events = 0;
+    const aggregate = { ...numbers, snapshots: { version, interval } };
+    const { state, revision } = await loadStream(counting, aggregate, STREAM, { known, ...until });
+    return { count: state.values.length, isInOrder: state.values.every((value, index) => value === index), revision, events };
+  };
+  return { log, add, load };
+};
+
+for (const size of [1, 2, 3, interval - 1, interval])
+  test(`a stream of any length, appended ${size} events at a time, is loaded from its last events`, async () => {
+    const { add, load } = setup();
+    for (let length = size; length <= 4 * interval; length += size) {
+      await add(size, size);
+      const { events, ...loaded } = await load();
+      assert.equal(loaded, { count: length, isInOrder: true, revision: length - 1 });
+      assert.ok(events <= 2 * interval, `${events} events are read of ${length}`);
+    }
+  });
+
+test('a stream is loaded up to every one of its revisions', async () => {
+  const { add, load } = setup();
+  await add(3 * interval + 5, 3);
+  for (let until = 0; until < 3 * interval + 5; until++) {
+    const { events, ...loaded } = await load({ until });
+    assert.equal(loaded, { count: until + 1, isInOrder: true, revision: until });
+    assert.ok(events <= 2 * interval, `${events} events are read`);
+  }
+});
+
+test('from a known state, only the later events are read', async () => {
+  const { add, load } = setup();
+  await add(3 * interval);
+  assert.equal(await load({ known: 3 * interval - 1 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 1 });
+  assert.equal(await load({ known: 3 * interval - 4 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 3 });
+});
+
+test('a stored state of another version is not used, and the whole stream is read', async () => {
+  const { add, load } = setup();
+  await add(3 * interval);
+  const { events, ...loaded } = await load({}, 2);
+  assert.equal(loaded, { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1 });
+  assert.is(events, 2 * interval + 3 * interval);
+});
+
+test('a stream that does not exist has the initial state', async () => {
+  const { load } = setup();
+  assert.equal(await load(), { count: 0, isInOrder: true, revision: -1, events: 0 });
+});
+
+test('one event of each interval contains the state before it', async () => {
+  const { log, add } = setup();
+  await add(3 * interval);
+  const stored = log.events.filter(({ meta }) => meta.stateBefore).map(({ revision, meta }) => [revision, meta.stateBefore]);
+  const upTo = (length: number): unknown => ({ version: 1, state: { values: Array.from({ length }, (_, index) => index) } });
+  assert.equal(
+    stored,
+    [interval, 2 * interval].map((revision) => [revision, upTo(revision)]),
+  );
+});
+
+test('version 1 of the stored session has these fields; other fields need a new version', () => {
+  assert.is(Session.snapshots.version, 1);
+  const fields =
+    'agent_id agent_revision completed_at completion_tokens cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at id last_attachment last_message message_count model_id model_ids position prompt_tokens sealed_error sealed_summary status tenant_id title user_id';
+  assert.equal(Object.keys(Session.initial).sort().join(' '), fields);
+});
+
+test.run();
