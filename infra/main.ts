@@ -1,13 +1,13 @@
 import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
-import { isWebUrl, JSON_OPTION, rejectUnknownArguments, runnerLimits, usageError } from './cli/arguments.ts';
+import { isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
 import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
 import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
+import { runnerCommand } from './cli/runner-command.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
 import { triggerCommand } from './cli/trigger-command.ts';
@@ -55,35 +55,7 @@ const main = defineCommand({
         await runService(() => work(config));
       },
     }),
-    runner: defineCommand({
-      meta: { name: 'runner', description: 'Run a command for each delivery to an agent, at least once' },
-      args: {
-        agent: { type: 'string', description: 'Slug of the agent', required: true },
-        exec: {
-          type: 'string',
-          description:
-            'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery. Its environment has ' +
-            'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT, ANNALS_ATTEMPT ' +
-            'and ANNALS_RUNTIME (a file with all that the agent needs, such as its models, skills and secrets)',
-          required: true,
-        },
-        concurrency: { type: 'string', description: 'How many commands may run at the same time', default: '1' },
-        timeout: {
-          type: 'string',
-          description: 'End a run of the command after this many seconds; it counts as failed (default: no limit)',
-        },
-        once: { type: 'boolean', description: 'End after one run of the command, like --max 1' },
-        max: { type: 'string', description: 'End after this many runs of the command, with exit code 1 if one of them has failed' },
-      },
-      setup: rejectUnknownArguments,
-      run: async ({ args }) => {
-        const limits = runnerLimits(args);
-        const { annalsUrl, annalsKey, annalsData } = await readConfig('annalsUrl', 'annalsKey');
-        const dir = join(annalsData, 'runner');
-        const options = { url: annalsUrl!, key: annalsKey!, agent: args.agent, exec: args.exec, dir, ...limits };
-        becomeLean({ command: 'runner', options });
-      },
-    }),
+    runner: runnerCommand,
     store: storeCommand,
     blobs: blobsCommand,
     backup: backupCommand,

@@ -179,6 +179,8 @@ const description = (publicUrl: string): string =>
     '**`annals runner`** runs a command with the CloudEvent on its standard input, the whole body included. The environment of the command has ' +
       'ANNALS_EVENT_ID (`id`), ANNALS_DELIVERY_ID (`providerid`), ANNALS_SUBJECT (`subject`), ANNALS_AGENT (the slug of the agent), ' +
       'ANNALS_ATTEMPT (1 at the first attempt) and ANNALS_RUNTIME (the path of a file with the answer of `GET …/agents/{agent}/runtime`).',
+    '`annals runner --forward URL` posts the same CloudEvent to a URL, in structured mode; a status of 2xx acknowledges it. The TypeScript client ' +
+      '`annals/runner` receives events, opens sessions and appends messages to them.',
     '**Order.** Messages are delivered first in the order of the event log. Several runners, and messages that are delivered again, change the order. ' +
       `All runners of an agent together may have at most ${MAX_UNACKNOWLEDGED} messages without acknowledgement.`,
     '**Earlier versions.** Messages of earlier versions have no `providerid`; their `deliveryid` and `delivery_id` are the id that `providerid` has now.',

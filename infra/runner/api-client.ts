@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { type FieldError, Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { createBackoff } from '../backoff.ts';
 import { isTransient, type OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
+const UPLOAD_TIMEOUT_MS = 120_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
@@ -30,13 +31,35 @@ export type RunnerAgent = {
   readonly hasRunnerKey: boolean;
 };
 
+type Problem = { readonly code?: RefusalCode; readonly detail?: string; readonly errors?: FieldError[] };
+
 const codes: Readonly<Record<number, RefusalCode>> = { 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 409: 'not_configured' };
 
+/** Whether the same request can succeed later. */
+const isTemporary = ({ status }: Response, { code }: Problem): boolean =>
+  status >= 500 || status === 429 || status === 408 || code === 'idempotency_in_flight';
+
+const codeOf = (response: Response, problem: Problem): RefusalCode =>
+  isTemporary(response, problem)
+    ? 'unavailable'
+    : (response.status === 409 && problem.code) || codes[response.status] || problem.code || 'unavailable';
+
 const refusalOf = async (response: Response): Promise<Refusal> => {
-  const problem = (await response.json().catch(() => ({}))) as { detail?: string };
+  const problem = (await response.json().catch(() => ({}))) as Problem;
+  const errors = problem.errors ?? [];
   const detail = problem.detail ?? `the service answers ${response.status}`;
-  return new Refusal(codes[response.status] ?? 'unavailable', response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail);
+  const fields = response.status === 422 ? errors.map(({ pointer, message }) => `; ${pointer} ${message}`).join('') : '';
+  return new Refusal(codeOf(response, problem), response.status === 401 ? `ANNALS_KEY is refused: ${detail}` : detail + fields, { errors });
 };
+
+type Content = {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | FormData;
+  readonly timeoutMs?: number;
+};
+
+/** The body of a POST request: a form, or what is sent as JSON. */
+type Post = { readonly body: FormData | object; readonly idempotencyKey: string };
 
 /**
  * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports
@@ -46,23 +69,24 @@ const refusalOf = async (response: Response): Promise<Refusal> => {
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');
 
-  const send = async (method: string, path: string, more: Record<string, string>): Promise<Response> => {
-    const headers = { authorization: `Bearer ${key}`, ...more };
+  const send = async (method: string, path: string, { headers, body, timeoutMs = RESPONSE_TIMEOUT_MS }: Content): Promise<Response> => {
     const response = await fetch(base + path, {
       method,
-      headers,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      body: body ?? null,
       redirect: 'error',
-      signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     }).catch((error) => {
       throw new Refusal('unavailable', `${base} does not answer${error.cause?.code ? `: ${error.cause.code}` : ''}`);
     });
     if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
   };
-  const request = (method: string, path: string, headers = {}): Promise<Response> => outage.watch(() => send(method, path, headers));
+  const request = (method: string, path: string, content: Content = {}): Promise<Response> =>
+    outage.watch(() => send(method, path, content));
 
-  const json = async <T>(schema: z.ZodType<T>, method: string, path: string): Promise<T> => {
-    const { data } = schema.safeParse(await (await request(method, path)).json().catch(() => null));
+  const json = async <T>(schema: z.ZodType<T>, method: string, path: string, content?: Content): Promise<T> => {
+    const { data } = schema.safeParse(await (await request(method, path, content)).json().catch(() => null));
     if (data === undefined)
       throw new Refusal('not_found', `${base} is not an Annals service: the answer to ${path} is not of the expected form`);
     return data;
@@ -76,8 +100,10 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     throw error.code === 'not_found' ? new Refusal('not_found', `there is no Annals service at ${base}: correct ANNALS_URL`) : error;
   };
 
-  const find = async (agent: string): Promise<RunnerAgent> => {
+  const find = async (name: string | undefined): Promise<RunnerAgent> => {
     const me = await json(Me, 'GET', '/me').catch(wrongAddress);
+    const agent = name ?? me.agent?.slug;
+    if (agent === undefined) throw new Refusal('forbidden', 'ANNALS_KEY is not a runner key: use one, or name the agent');
     const tenant = me.tenants[0]?.id;
     if (!tenant) throw new Refusal('forbidden', 'ANNALS_KEY belongs to no tenant: use a runner key of the agent');
     const agents = me.agent
@@ -92,13 +118,24 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   return {
+    /** Finds the agent with this slug or id; without a name, the agent of the runner key. @throws Refusal */
     find,
+    /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
+    post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
+      json(schema, 'POST', path, {
+        headers: {
+          'idempotency-key': idempotencyKey,
+          ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body instanceof FormData ? body : JSON.stringify(body),
+        ...(body instanceof FormData && { timeoutMs: UPLOAD_TIMEOUT_MS }),
+      }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),
     /** Fetches the runtime of the agent; returns `known` if it has not changed since. */
     runtime: async ({ tenant, agent }: RunnerAgent, known: Runtime | null): Promise<Runtime> => {
       const path = `/tenant/${tenant}/agents/${agent}/runtime`;
-      const response = await request('GET', path, known ? { 'if-none-match': known.etag } : {});
+      const response = await request('GET', path, known ? { headers: { 'if-none-match': known.etag } } : {});
       if (response.status === 304 && known) return known;
       return { body: await response.text(), etag: response.headers.get('etag') ?? '' };
     },
@@ -113,6 +150,8 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
     },
   };
 };
+
+export type RunnerApi = ReturnType<typeof apiClient>;
 
 /**
  * Retries work with growing delays while a service is unavailable.

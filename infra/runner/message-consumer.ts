@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, nanos } from 'nats';
+import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
+import { createOutageReport } from './outage-report.ts';
 
 /** How long one request to the broker waits for a message. Renewed credentials are used from the next request on. */
 const PULL_TIMEOUT_MS = 5_000;
@@ -77,3 +79,13 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
 };
 
 export type MessageConsumer = ReturnType<typeof messageConsumer>;
+
+/** Returns the function that opens the messages of an agent. `report` gets a line when the broker is lost or regained. */
+export const openMessages =
+  (api: RunnerApi, agent: RunnerAgent, report: (line: string) => void) =>
+  (ending: AbortSignal): MessageConsumer =>
+    messageConsumer({
+      issue: () => api.credential(agent),
+      retry: (work) => retryTransient(work, ending),
+      outage: createOutageReport(report, 'connected to the broker again'),
+    });

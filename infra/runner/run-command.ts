@@ -5,9 +5,6 @@ export type CommandRun = {
   readonly exec: string;
   readonly input: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
-  /** Called every `progressMs` milliseconds while the command runs. */
-  readonly onProgress: () => void;
-  readonly progressMs: number;
   /** After this many milliseconds, the command gets SIGTERM, and five seconds later SIGKILL. No limit by default. */
   readonly timeoutMs?: number | undefined;
   /** When this signal is aborted, the command and the processes that it has started get SIGTERM. */
@@ -49,7 +46,7 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
  * Runs a shell command with bytes on its standard input.
  * @returns its exit code, or a description of what ended it
  */
-export const runCommand = ({ exec, input, env, onProgress, progressMs, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
+export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
     // Run the command in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
@@ -59,7 +56,6 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, timeoutMs
       env: { ...process.env, ...env },
     });
     const [stdin, , , watcher] = child.stdio as unknown as [Writable, null, null, Writable];
-    const progress = setInterval(onProgress, progressMs);
     const send = (signal: NodeJS.Signals) => (): void => {
       try {
         if (child.pid) process.kill(-child.pid, signal);
@@ -70,7 +66,6 @@ export const runCommand = ({ exec, input, env, onProgress, progressMs, timeoutMs
     const [terminate, forceEnd] = [send('SIGTERM'), send('SIGKILL')];
     const limit = timeoutMs === undefined ? null : startTimeLimit(timeoutMs, terminate, forceEnd);
     const finish = (ended: number | string): void => {
-      clearInterval(progress);
       const how = limit?.end() ? `a timeout after ${timeoutMs! / 1_000} s` : ended;
       watcher.end('ended\n');
       kill.removeEventListener('abort', terminate);

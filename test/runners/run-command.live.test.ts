@@ -10,7 +10,7 @@ test('when a command that ignores SIGTERM must stop, it is killed with all its c
     const [kill, force] = [new AbortController(), new AbortController()];
     const input = Buffer.from('{}');
     const exec = `cd '${dir}'; trap 'touch signalled' TERM; (trap '' TERM; sleep 60) & touch started; while :; do wait; done`;
-    const running = runCommand({ exec, input, env: {}, onProgress: () => {}, progressMs: 1_000, kill: kill.signal, force: force.signal });
+    const running = runCommand({ exec, input, env: {}, kill: kill.signal, force: force.signal });
     await eventually('the command runs', () => existsSync(join(dir, 'started')));
     kill.abort();
     await eventually('the command got SIGTERM', () => existsSync(join(dir, 'signalled')));

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { defineCommand } from 'citty';
+import { becomeLean } from '../processes/lean-process.ts';
+import { isWebUrl, rejectUnknownArguments, runnerLimits, usageError } from './arguments.ts';
+import { readConfig } from './command-runs.ts';
+
+type Targets = { readonly exec?: string | undefined; readonly forward?: string | undefined };
+
+/** Checks that the runner has exactly one target. @throws a usage error */
+const targetOf = ({ exec, forward }: Targets): Targets => {
+  if (exec === undefined && forward === undefined) throw usageError('Give the runner a command (--exec) or a URL (--forward)');
+  if (exec !== undefined && forward !== undefined) throw usageError('--exec cannot be combined with --forward');
+  if (forward !== undefined && !isWebUrl(forward)) throw usageError('--forward must be a URL that begins with http:// or https://');
+  return { exec, forward };
+};
+
+export const runnerCommand = defineCommand({
+  meta: { name: 'runner', description: 'Run a command for each delivery to an agent, or post it to a URL, at least once' },
+  args: {
+    agent: { type: 'string', description: 'Slug of the agent', required: true },
+    exec: {
+      type: 'string',
+      description:
+        'Shell command; it reads the CloudEvent from standard input. Exit code 0 acknowledges the delivery. Its environment has ' +
+        'ANNALS_EVENT_ID (the same in every attempt), ANNALS_DELIVERY_ID, ANNALS_SUBJECT, ANNALS_AGENT, ANNALS_ATTEMPT ' +
+        'and ANNALS_RUNTIME (a file with all that the agent needs, such as its models, skills and secrets)',
+    },
+    forward: {
+      type: 'string',
+      description:
+        'URL to which each CloudEvent is posted (application/cloudevents+json). A status of 2xx acknowledges the delivery; after any ' +
+        'other it is posted again, when Retry-After says so',
+    },
+    concurrency: { type: 'string', description: 'How many deliveries may be processed at the same time', default: '1' },
+    timeout: {
+      type: 'string',
+      description: 'End a run that takes more seconds than this; it counts as failed (default: no limit; with --forward 60)',
+    },
+    once: { type: 'boolean', description: 'End after one run, like --max 1' },
+    max: { type: 'string', description: 'End after this many runs, with exit code 1 if one of them has failed' },
+  },
+  setup: rejectUnknownArguments,
+  run: async ({ args }) => {
+    const limits = runnerLimits(args);
+    const target = targetOf(args);
+    const { annalsUrl, annalsKey, annalsData } = await readConfig('annalsUrl', 'annalsKey');
+    const dir = join(annalsData, 'runner');
+    becomeLean({ command: 'runner', options: { url: annalsUrl!, key: annalsKey!, agent: args.agent, ...target, dir, ...limits } });
+  },
+});

@@ -1,0 +1,47 @@
+import type { Msg } from 'nats';
+import { z } from 'zod';
+import { isJsonType, SPEC_VERSION } from '../../domain/runners/cloud-event.ts';
+
+const CloudEvent = z.looseObject({
+  specversion: z.literal(SPEC_VERSION),
+  id: z.uuid(),
+  subject: z.string(),
+  providerid: z.string().optional(),
+  /** The provider's id of the delivery in messages of earlier versions, which had no `providerid`. */
+  delivery_id: z.string().default(''),
+  datacontenttype: z.string().default(''),
+  dataref: z.string().optional(),
+});
+export type CloudEvent = z.output<typeof CloudEvent>;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Parses the CloudEvent in a message; null if it is none of a version that this runner supports. */
+export const parseEvent = (message: Msg): CloudEvent | null => {
+  try {
+    return CloudEvent.safeParse(JSON.parse(decoder.decode(message.data))).data ?? null;
+  } catch {
+    return null;
+  }
+};
+
+/** Returns the event as JSON, with the body itself instead of the reference to it. */
+export const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array): Uint8Array => {
+  const head = JSON.stringify(event).slice(0, -1);
+  try {
+    const text = decoder.decode(body);
+    if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
+  } catch {
+    // The body is not valid JSON, even if its content type is JSON. Pass it as base64.
+  }
+  return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
+};
+
+/**
+ * Returns how often a message has been delivered. The count is part of the message's reply subject,
+ * `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
+ */
+export const attemptsOf = ({ reply = '' }: Msg): number => {
+  const tokens = reply.split('.');
+  return Number(tokens[tokens.length > 10 ? 6 : 4]) || 1;
+};

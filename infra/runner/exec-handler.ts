@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { RunnerAgent, RunnerApi } from './api-client.ts';
+import type { EventHandler, ReceivedEvent } from './receive-events.ts';
+import { type CommandRun, runCommand } from './run-command.ts';
+import { openRuntimeFiles } from './runtime-files.ts';
+import { runtimeSource } from './runtime-source.ts';
+
+/** The signals that end the running commands: `kill` sends them SIGTERM, `force` kills them. */
+export type CommandSignals = Pick<CommandRun, 'kill' | 'force'>;
+
+type Options = {
+  readonly exec: string;
+  readonly agent: RunnerAgent;
+  readonly api: RunnerApi;
+  readonly dir: string;
+  readonly signals: CommandSignals;
+  readonly timeoutMs: number | undefined;
+  readonly report: (line: string) => void;
+};
+
+/** The environment variables that a command gets for an event. */
+const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<string, string> => ({
+  ANNALS_EVENT_ID: event.id,
+  ANNALS_DELIVERY_ID: event.providerid ?? event.delivery_id,
+  ANNALS_SUBJECT: event.subject,
+  ANNALS_AGENT: slug,
+  ANNALS_ATTEMPT: String(attempt),
+});
+
+/** Creates the handler that runs a shell command with the CloudEvent on its standard input. Exit code 0 is success. */
+export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report }: Options): EventHandler => {
+  const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report });
+  const run = (received: ReceivedEvent): Promise<number | string> =>
+    runtime.withVariables((variables) =>
+      runCommand({ exec, input: received.json, env: { ...variablesFor(agent.slug, received), ...variables }, timeoutMs, ...signals }),
+    );
+  return async (received) => {
+    const ended = await run(received).catch((error: Error) => error.message);
+    return ended === 0 ? null : { reason: `the command ended with ${ended}` };
+  };
+};

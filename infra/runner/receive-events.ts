@@ -1,0 +1,140 @@
+import { type Msg, nanos } from 'nats';
+import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { retryDelay } from '../backoff.ts';
+import { attemptsOf, type CloudEvent, parseEvent, withBody } from './cloud-event.ts';
+import type { MessageConsumer } from './message-consumer.ts';
+import type { ProcessedIds } from './processed-ids.ts';
+
+const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
+
+/** An event that a runner has received. `json` is the CloudEvent with its body, however large that is. */
+export type ReceivedEvent = { readonly event: CloudEvent; readonly json: Uint8Array; readonly attempt: number };
+
+/**
+ * Why an event was not processed: the beginning of a sentence about it. `delayMs` is when it is tried again; by default
+ * a delay that grows with every attempt.
+ */
+export type Failure = { readonly reason: string; readonly delayMs?: number | undefined };
+
+/** Processes an event. Returns null if it succeeds. It may not throw. */
+export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
+
+export type ReceiverOptions = {
+  /** Opens the messages of the agent. Once `ending` is aborted, no credentials are waited for. */
+  readonly open: (ending: AbortSignal) => MessageConsumer;
+  readonly processed: ProcessedIds;
+  /** Fetches a body that was too large for its message. @throws Refusal */
+  readonly body: (reference: string) => Promise<Uint8Array>;
+  readonly handler: EventHandler;
+  readonly report: (line: string) => void;
+  /** While an event is processed, the runner reports progress to the broker at this interval, in milliseconds. */
+  readonly progressMs?: number | undefined;
+};
+
+type Receiver = ReceiverOptions & { readonly messages: MessageConsumer };
+
+export type ReceiveLimits = {
+  readonly stop: AbortSignal;
+  /** How many events may be processed at the same time. Default: 1. */
+  readonly concurrency?: number | undefined;
+  /** The runner ends after this many runs of the handler. By default, it runs until it is stopped. */
+  readonly max?: number | undefined;
+};
+
+const negativeAck = (delayMs: number): string => `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`;
+
+/** Sends the broker the result of a message. If that fails, the broker delivers the message again. */
+const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: string): Promise<void> =>
+  messages
+    .settle(message, acknowledgement)
+    .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
+
+const process = async ({ body, handler }: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
+  try {
+    const json = event.dataref === undefined ? message.data : withBody(event, await body(event.dataref));
+    return await handler({ event, json, attempt: attemptsOf(message) });
+  } catch (error) {
+    return { reason: `the event cannot be processed: ${(error as Error).message}` };
+  }
+};
+
+/** Reports progress to the broker while an event is processed, so that it does not deliver the message again. */
+const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
+  const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;
+  const progress = setInterval(() => messages.reportProgress(message), progressMs);
+  return process(receiver, message, event).finally(() => clearInterval(progress));
+};
+
+type Run = 'none' | 'succeeded' | 'failed';
+
+/**
+ * Processes one message and sends the broker the result. If the event has been processed before, the message is only
+ * acknowledged. If the handler fails, the broker delivers the message again. A message that is not a valid CloudEvent
+ * is dropped.
+ * @returns whether the handler has run, and how
+ */
+const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
+  const { processed, report } = receiver;
+  const event = parseEvent(message);
+  if (!event) {
+    report('a message is not a CloudEvent of a version that this runner supports; it is dropped');
+    await settle(receiver, message, '+TERM');
+    return 'none';
+  }
+  if (processed.has(event.id)) {
+    await settle(receiver, message, '+ACK');
+    return 'none';
+  }
+  const failure = await processWithProgress(receiver, message, event);
+  if (!failure) {
+    processed.add(event.id);
+    await settle(receiver, message, '+ACK');
+    return 'succeeded';
+  }
+  const attempts = attemptsOf(message);
+  const delayMs = failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts);
+  report(`${failure.reason} for ${event.id}, attempt ${attempts}; it is tried again in ${Math.round(delayMs / 100) / 10} s`);
+  await settle(receiver, message, negativeAck(delayMs));
+  return 'failed';
+};
+
+const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
+
+/** The runs of the handler that may still begin, and whether one has failed. */
+type Budget = { left: number; hasFailed: boolean };
+
+/** Handles messages one after another until `stop` is aborted or no further run may begin. */
+const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSignal): Promise<void> => {
+  const stopped = aborted(stop);
+  while (!stop.aborted && budget.left > 0) {
+    budget.left--;
+    const message = await Promise.race([receiver.messages.pull(), stopped]);
+    const run = message ? await handle(receiver, message) : 'none';
+    if (run === 'none') budget.left++;
+    if (run === 'failed') budget.hasFailed = true;
+  }
+};
+
+/**
+ * Processes the events of an agent until `stop` is aborted, and waits then for those that are being processed. The id
+ * of a processed event is on the disk before its message is acknowledged, so the event is not processed again if the
+ * broker delivers the message again.
+ * @returns whether the runner has ended after `max` runs of which one has failed
+ * @throws Refusal if no credentials can be had
+ */
+export const receiveEvents = async (options: ReceiverOptions, { stop, concurrency = 1, max }: ReceiveLimits): Promise<boolean> => {
+  const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };
+  const failed = new AbortController();
+  const ending = AbortSignal.any([stop, failed.signal]);
+  const receiver: Receiver = { ...options, messages: options.open(ending) };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, () => handleMessages(receiver, budget, ending)));
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  } finally {
+    failed.abort();
+    await receiver.messages.close();
+  }
+  return budget.left === 0 && budget.hasFailed;
+};

@@ -1,0 +1,15 @@
+const MAX_DELAY_MS = 3_600_000;
+const MIN_DELAY_MS = 100;
+
+const bounded = (ms: number): number => Math.min(MAX_DELAY_MS, Math.max(MIN_DELAY_MS, ms));
+
+/**
+ * Returns the delay in milliseconds that a Retry-After header asks for, at most an hour; undefined if there is none or
+ * it is malformed. Its value is a number of seconds or a date.
+ */
+export const retryAfterMs = (header: string | null): number | undefined => {
+  if (header === null) return undefined;
+  if (/^\d{1,9}$/.test(header.trim())) return bounded(Number(header) * 1_000);
+  const at = /[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? undefined : bounded(at - Date.now());
+};

@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import type { z } from 'zod';
+import type { AgentRuntime } from '../../api/runners/agent-runtime.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+import { openMessages } from './message-consumer.ts';
+import { createOutageReport } from './outage-report.ts';
+import { openProcessedIds } from './processed-ids.ts';
+import { type EventHandler, type ReceiveLimits, receiveEvents } from './receive-events.ts';
+import type { Runtime } from './runtime-files.ts';
+import { type NewSession, type RunnerSession, startSession } from './session-client.ts';
+
+export type { Attachment, End, Message, NewAttachment, NewMessage, NewSession, RunnerSession, Session } from './session-client.ts';
+export { Refusal };
+
+/**
+ * A CloudEvent for an agent, as `/asyncapi.json` describes it, with its body however large that is. `data` is a JSON
+ * body, `data_base64` any other.
+ */
+export type RunnerEvent = {
+  readonly specversion: '1.0';
+  /** The same in every attempt. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly tenant: string;
+  readonly agent: string;
+  readonly provider: string;
+  readonly providerevent?: string;
+  readonly providerid: string;
+  readonly deliveryid: string;
+  readonly integration?: string;
+  readonly skill?: string;
+  readonly contenttrust: 'untrusted';
+  readonly labels?: string;
+  readonly causedby?: string;
+  readonly redeliveryof?: string;
+  readonly datacontenttype?: string;
+  readonly data?: unknown;
+  readonly data_base64?: string;
+};
+
+/** A handler throws this to have the event delivered again after a delay of its choice, in milliseconds. */
+export class RetryLater extends Error {
+  readonly delayMs: number;
+  constructor(delayMs: number, reason = 'it is to be tried again later') {
+    super(reason);
+    this.name = 'RetryLater';
+    this.delayMs = delayMs;
+  }
+}
+
+export type ConnectOptions = {
+  /** The URL of the service. Default: ANNALS_URL. */
+  readonly url?: string | undefined;
+  /** A runner key of the agent. Default: ANNALS_KEY. */
+  readonly key?: string | undefined;
+  /** The slug or the id of the agent, if the key is not a runner key. */
+  readonly agent?: string;
+  /** The directory for the ids of processed events. Default: `.annals/runner`. */
+  readonly dir?: string;
+  /** Gets a line when something fails or is regained. By default, it is printed to standard error. */
+  readonly report?: (line: string) => void;
+  /** Aborting this signal stops the runner as soon as the events that are being processed have ended. */
+  readonly signal?: AbortSignal;
+};
+
+export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs?: number };
+
+/**
+ * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. An event can
+ * be processed twice if the runner dies after its effect, so `id` must lead to one effect only.
+ */
+export type Handler = (event: RunnerEvent, context: { readonly attempt: number }) => Promise<unknown>;
+
+const handlerOf =
+  (handle: Handler): EventHandler =>
+  async ({ json, attempt }) => {
+    try {
+      await handle(JSON.parse(Buffer.from(json).toString()) as RunnerEvent, { attempt });
+      return null;
+    } catch (error) {
+      const reason = `the handler failed (${error instanceof Error ? error.message : String(error)})`;
+      return { reason, delayMs: error instanceof RetryLater ? error.delayMs : undefined };
+    }
+  };
+
+const requireSetting = (value: string | undefined, name: string): string => {
+  if (value) return value;
+  throw new Refusal('not_configured', `${name} is not set`);
+};
+
+/** What an agent needs: the answer of `GET A/runtime`. */
+export type AgentSettings = z.output<typeof AgentRuntime>;
+
+const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) => {
+  let known: Runtime | null = null;
+  return async (): Promise<AgentSettings> => {
+    known = await retryTransient(() => api.runtime(agent, known), stop);
+    return JSON.parse(known.body) as AgentSettings;
+  };
+};
+
+const printLine = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
+
+/**
+ * Connects a runner to the service. While the service is unavailable, this and every method waits for it.
+ * @throws Refusal, if the key or the agent is not accepted, as all methods do
+ */
+export const connectRunner = async (options: ConnectOptions = {}) => {
+  const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
+  const url = requireSetting(options.url ?? process.env.ANNALS_URL, 'ANNALS_URL');
+  const key = requireSetting(options.key ?? process.env.ANNALS_KEY, 'ANNALS_KEY');
+  const api = apiClient({ url, key, outage: createOutageReport(report, 'the service answers again') });
+  const agent = await retryTransient(() => api.find(options.agent), stop);
+  return {
+    tenant: agent.tenant,
+    agent: { id: agent.agent, slug: agent.slug },
+    /** Reads what the agent needs: settings, models, skills, tools and secrets. It is sent only if it has changed. */
+    runtime: runtimeReader(api, agent, stop),
+    /** Starts a session. With a key, a repeat after a crash returns the same session. */
+    startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
+      startSession({ api, agent, stop }, session, idempotencyKey),
+    /**
+     * Processes the agent's events until the signal is aborted. An event whose handler returns is acknowledged, and not
+     * processed again. @returns whether one of `max` runs has failed
+     */
+    receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
+      const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));
+      const open = openMessages(api, agent, report);
+      return receiveEvents({ open, processed, body: api.body, handler: handlerOf(handle), report, progressMs }, { stop, ...limits });
+    },
+  };
+};
+
+export type Runner = Awaited<ReturnType<typeof connectRunner>>;

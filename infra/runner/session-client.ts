@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { MessageAppend } from '../../commands/sessions/append-message.ts';
+import type { SessionEnd } from '../../commands/sessions/end-session.ts';
+import type { SessionStart } from '../../commands/sessions/start-session.ts';
+import type { AttachmentRead, TaskMessageRead, TaskSessionRead } from '../../projections/sessions/session.ts';
+import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
+
+export type Session = z.output<typeof TaskSessionRead>;
+export type Message = z.output<typeof TaskMessageRead>;
+export type Attachment = z.output<typeof AttachmentRead>;
+export type NewSession = z.input<typeof SessionStart>;
+export type NewMessage = z.input<typeof MessageAppend>;
+export type End = z.input<typeof SessionEnd>;
+export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Array };
+
+/** Every request that fails for a temporary reason is repeated, and has its effect once. */
+export type RunnerSession = {
+  readonly id: string;
+  /** The session as it was when it was started. */
+  readonly started: Session;
+  /** Appends a message, with the tokens and the cost of the model if there are any. */
+  readonly append: (message: NewMessage) => Promise<Message>;
+  /** Appends a message of the agent after which the session waits for the next one. */
+  readonly wait: (content: string) => Promise<Message>;
+  readonly attach: (file: NewAttachment) => Promise<Attachment>;
+  readonly complete: (end?: End) => Promise<Session>;
+  readonly fail: (end: End) => Promise<Session>;
+  readonly cancel: (end?: End) => Promise<Session>;
+};
+
+/** The service answers with more fields. They are those of its OpenAPI document. */
+const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
+
+type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
+
+const poster =
+  ({ api, stop }: Client) =>
+  <T extends { id: string }>(path: string, body: FormData | object, idempotencyKey: string = randomUUID()): Promise<T> =>
+    retryTransient(() => api.post(answerOf<T>(), path, { body, idempotencyKey }), stop);
+
+const formOf = ({ filename, bytes }: NewAttachment): FormData => {
+  const form = new FormData();
+  form.set('upload', new Blob([bytes as Uint8Array<ArrayBuffer>]), filename);
+  return form;
+};
+
+/** Starts a session of the agent. @throws Refusal, as all its methods do */
+export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
+  const { tenant, agent } = client.agent;
+  const post = poster(client);
+  const started = await post<Session>(`/tenant/${tenant}/agents/${agent}/sessions`, session, idempotencyKey);
+  const path = `/tenant/${tenant}/sessions/${started.id}`;
+  const append = (message: NewMessage): Promise<Message> => post(`${path}/messages`, message);
+  return {
+    id: started.id,
+    started,
+    append,
+    wait: (content) => append({ role: 'assistant', kind: 'waiting', content }),
+    attach: (file) => post(`${path}/attachments`, formOf(file)),
+    complete: (end = {}) => post(`${path}/complete`, end),
+    fail: (end) => post(`${path}/fail`, end),
+    cancel: (end = {}) => post(`${path}/cancel`, end),
+  };
+};

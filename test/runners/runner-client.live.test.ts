@@ -1,0 +1,156 @@
+// limit: 240 s for this file (test/run.ts)
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connectRunner, Refusal, RetryLater, type RunnerEvent } from '../../infra/runner/runner-client.ts';
+import { createSockets, post } from '../faults/load.ts';
+import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
+import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+
+const withPlatform = sharedPlatform();
+
+type Json = Record<string, unknown>;
+type Transcript = { session: Json; messages: Json[]; attachments?: Json[] };
+
+const oneAgent = async (platform: Platform, slug: string): Promise<{ agent: Agent; hook: Hook }> => {
+  const { agents, hooks } = await createDataset(platform, { tenants: 1, agents: 1, hooks: 1 }, slug);
+  return { agent: agents[0]!, hook: hooks[0]! };
+};
+
+const deliver = async ({ url }: Platform, hook: Hook, data: object): Promise<string> => {
+  const sockets = createSockets();
+  const { id } = await post(url, sockets, { hook, deliveryId: randomUUID(), body: JSON.stringify(data) });
+  sockets.destroy();
+  return id!;
+};
+
+const read = async <T>({ call }: Platform, { tenant }: Agent, path: string): Promise<T> => {
+  const { status, text } = await call('GET', path.replace('T/', `/tenant/${tenant.id}/`), undefined, tenant);
+  assert.is(status, 200, text);
+  return JSON.parse(text) as T;
+};
+
+/** Waits until a delivery is done, and returns it. */
+const doneDelivery = async (platform: Platform, agent: Agent, id: string): Promise<Json> => {
+  let found: Json = {};
+  await eventually('the delivery is done', async () => {
+    found = JSON.parse((await platform.call('GET', `/tenant/${agent.tenant.id}/deliveries/${id}`, undefined, agent.tenant)).text);
+    return found.status === 'done' && found.session_id !== null;
+  });
+  return found;
+};
+
+const exampleRunner = (): string => {
+  const [code] = /```ts\n([^`]*connectRunner.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.slice(1) ?? [];
+  assert.ok(code, 'the README has an example of a runner');
+  return code!;
+};
+
+test("the README's example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes it", () =>
+  withPlatform(async (platform) => {
+    const { agent, hook } = await oneAgent(platform, 'readme');
+    const dir = join(platform.dir, 'example');
+    mkdirSync(join(dir, 'node_modules'), { recursive: true });
+    symlinkSync(root, join(dir, 'node_modules', 'annals'));
+    writeFileSync(join(dir, 'package.json'), '{"type": "module"}');
+    writeFileSync(join(dir, 'runner.ts'), exampleRunner());
+    const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey };
+    platform.stopOnClose(startProgram(process.execPath, ['runner.ts'], { cwd: dir, env }));
+
+    const delivery = await doneDelivery(platform, agent, await deliver(platform, hook, { zen: 'Keep it simple' }));
+    assert.equal(
+      (delivery.causation as Json[]).map(({ type }) => type),
+      ['WebhookAccepted', 'SessionStarted'],
+    );
+    const { session, messages } = await read<Transcript>(platform, agent, `T/sessions/${delivery.session_id}`);
+    assert.is(session.status, 'completed');
+    assert.ok(messages.length >= 2);
+    assert.match(messages[0]!.content as string, /Keep it simple/);
+    const answer = messages.at(-1)!;
+    assert.is(answer.role, 'assistant');
+    assert.ok((answer.prompt_tokens as number) > 0 && (answer.completion_tokens as number) > 0, JSON.stringify(answer));
+  }));
+
+test('a handler that throws gets the event again with the next attempt; a session can wait, have files, and fail', () =>
+  withPlatform(async (platform) => {
+    const { agent, hook } = await oneAgent(platform, 'client');
+    const control = new AbortController();
+    const lines: string[] = [];
+    const dir = join(platform.dir, 'client');
+    const runner = await connectRunner({
+      url: platform.url,
+      key: agent.runnerKey,
+      dir,
+      signal: control.signal,
+      report: (line) => void lines.push(line),
+    });
+    assert.equal(runner.agent, { id: agent.id, slug: agent.slug });
+    assert.is((await runner.runtime()).agent.id, agent.id);
+
+    const seen: [number, RunnerEvent][] = [];
+    const receiving = runner.receive(async (event, { attempt }) => {
+      seen.push([attempt, event]);
+      if (attempt === 1) throw new RetryLater(200, 'not yet');
+      const session = await runner.startSession({ title: 'Review', delivery_id: event.deliveryid }, event.id);
+      await session.wait('May I?');
+      await session.append({ role: 'user', content: 'Yes' });
+      const file = await session.attach({ filename: 'report.txt', bytes: Buffer.from('All is well.') });
+      assert.equal([file.filename, file.size_bytes], ['report.txt', 12]);
+      await session.fail({ error: 'It cannot be done' });
+      assert.is((await runner.startSession({ title: 'Review', delivery_id: event.deliveryid }, event.id)).id, session.id);
+      const refused = await session.append({ role: 'assistant', content: 'Late' }).catch((error: Refusal) => error);
+      assert.instance(refused, Refusal);
+      assert.is((refused as Refusal).code, 'conflict');
+    });
+
+    const text = 'y'.repeat(100_000);
+    const delivery = await doneDelivery(platform, agent, await deliver(platform, hook, { text }));
+    assert.equal(
+      seen.map(([attempt, { data }]) => [attempt, data]),
+      [
+        [1, { text }],
+        [2, { text }],
+      ],
+    );
+    assert.match(lines.join('\n'), /the handler failed \(not yet\) for [0-9a-f-]{36}, attempt 1; it is tried again in 0\.2 s/);
+    const { session, messages } = await read<Transcript>(platform, agent, `T/sessions/${delivery.session_id}`);
+    assert.equal([session.status, session.error], ['failed', 'It cannot be done']);
+    assert.equal(
+      messages.map(({ role, kind, content }) => [role, kind, content]),
+      [
+        ['assistant', 'waiting', 'May I?'],
+        ['user', null, 'Yes'],
+      ],
+    );
+    control.abort();
+    assert.is(await receiving, false);
+    assert.is(readFileSync(join(dir, `${agent.id}.ledger`), 'utf8').trim(), seen[0]![1].id);
+  }));
+
+test('connectRunner says in one line which setting is missing or refused', () =>
+  withPlatform(async (platform) => {
+    const errorOf = (options: object): Promise<string> =>
+      connectRunner({ url: platform.url, key: 'x', ...options }).then(
+        () => 'none',
+        (error: Error) => error.message,
+      );
+    assert.is(await errorOf({ url: '' }), 'ANNALS_URL is not set');
+    assert.is(await errorOf({ key: '' }), 'ANNALS_KEY is not set');
+    assert.match(await errorOf({}), /^ANNALS_KEY is refused: /);
+  }));
+
+test('annals runner with a wrong combination of --exec and --forward ends with exit code 2 and a line that says what to do', async () => {
+  const run = async (...words: string[]): Promise<string> => {
+    const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', 'a', ...words], { env: { PATH: process.env.PATH } });
+    const code = await program.ended;
+    return `${code} ${program.output().trim().split('\n').at(-1)}`;
+  };
+  assert.is(await run(), '2 annals: Give the runner a command (--exec) or a URL (--forward)');
+  assert.is(await run('--exec', 'true', '--forward', 'http://x'), '2 annals: --exec cannot be combined with --forward');
+  assert.is(await run('--forward', 'ftp://x'), '2 annals: --forward must be a URL that begins with http:// or https://');
+});
+
+test.run();
