@@ -46,11 +46,9 @@ const withoutLog = (error: unknown): null => {
   throw error;
 };
 
-/** Finds out which delivery led to this one, and blocks it if too many led to each other. */
-const checkLoop = async (port: GuardrailPort, progress: Progress, { integration, request }: GuardedDelivery): Promise<void> => {
-  const named = namedCauses(request.header(HEADER), chunksOf(request.body));
-  if (named.length === 0) return;
-  const cause = await port.deepestCause(integration.tenant_id, named).catch(withoutLog);
+/** Finds out which of the `named` deliveries led to this one, and blocks it if too many led to each other. */
+const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
+  const cause = await port.deepestCause(tenant, named).catch(withoutLog);
   if (!cause) return;
   progress.cause = cause;
   const isLoop = cause.depth > MAX_CAUSATION_DEPTH;
@@ -169,20 +167,44 @@ const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: Ru
   }
 };
 
+const applyRuleSet = async (
+  port: GuardrailPort,
+  progress: Progress,
+  { set, needsChecks }: RulesToApply,
+  delivery: GuardedDelivery,
+): Promise<GuardrailDecision> => {
+  await applyRules(port, progress, { set, needsChecks }, delivery);
+  if (!progress.reason && (set.rates.length > 0 || delivery.integration.provider === 'slack'))
+    await applyRates(port, progress, set, delivery);
+  return progress;
+};
+
+const isEmpty = ({ rules, redactions, rates }: RuleSet): boolean => rules.length === 0 && redactions.length === 0 && rates.length === 0;
+
+/** Returns no promise if the rules are in memory and there is none: most deliveries take this way. */
+const applyChecks = (
+  port: GuardrailPort,
+  progress: Progress,
+  delivery: GuardedDelivery,
+): GuardrailDecision | Promise<GuardrailDecision> => {
+  const needsChecks = checkContent(progress, delivery);
+  const set = port.ruleSet(delivery.integration);
+  if (set instanceof Promise) return set.then((loaded) => applyRuleSet(port, progress, { set: loaded, needsChecks }, delivery));
+  if (!needsChecks && isEmpty(set) && delivery.integration.provider !== 'slack') return progress;
+  return applyRuleSet(port, progress, { set, needsChecks }, delivery);
+};
+
 /**
  * Applies the built-in checks of a delivery's content and causation, then the rules of the tenant and of the
  * integration, then their limits and those that the agent has in Slack. The first check that blocks is the last one.
  * @throws Refusal unavailable
  */
-export const applyGuardrails = async (port: GuardrailPort, delivery: GuardedDelivery): Promise<GuardrailDecision> => {
+export const applyGuardrails = (port: GuardrailPort, delivery: GuardedDelivery): GuardrailDecision | Promise<GuardrailDecision> => {
+  const { integration, request } = delivery;
   const progress: Progress = { reason: null, verdicts: [], bytes: null, redactions: [], cause: null };
-  await checkLoop(port, progress, delivery);
-  if (progress.reason) return progress;
-  const needsChecks = checkContent(progress, delivery);
-  const finding = port.ruleSet(delivery.integration);
-  const set = finding instanceof Promise ? await finding : finding;
-  await applyRules(port, progress, { set, needsChecks }, delivery);
-  if (!progress.reason && (set.rates.length > 0 || delivery.integration.provider === 'slack'))
-    await applyRates(port, progress, set, delivery);
-  return progress;
+  const named = namedCauses(request.header(HEADER), chunksOf(request.body));
+  if (named.length === 0) return applyChecks(port, progress, delivery);
+  return checkLoop(port, progress, integration.tenant_id, named).then(() =>
+    progress.reason ? progress : applyChecks(port, progress, delivery),
+  );
 };

@@ -46,10 +46,9 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
   };
 };
 
-/** Checks whether the body came before, if the integration blocks such replays. @throws Refusal unavailable */
+/** Checks whether the body came before, and blocks such replays. @throws Refusal unavailable */
 const checkReplay = async ({ recording }: WebhookPorts, integration: Integration, delivery: NewDelivery): Promise<NewDelivery> => {
   const { facts } = delivery;
-  if (integration.replay_guard !== 'block') return delivery;
   const isReplay = await recording.isReplay(integration, facts);
   if (isReplay === null) return { ...delivery, isReplayUnchecked: true };
   return isReplay ? blockAsReplay(delivery) : delivery;
@@ -65,6 +64,7 @@ const BLOCKED_TYPES = {
 
 /** Adds what the guardrails decide to a delivery that is not blocked so far. */
 export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
+  if (!reason && verdicts.length === 0 && !bytes && redactions.length === 0 && !cause) return delivery;
   const { facts } = delivery;
   return {
     ...delivery,
@@ -92,8 +92,10 @@ export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRe
   const checking = ports.eligibility.isAgentActive(integration.tenant_id, integration.agent_id);
   const isAgentActive = checking instanceof Promise ? await checking : checking;
   const result = evaluateGuardrails({ integration, isAgentActive, event, json });
-  const delivery = await checkReplay(ports, integration, deliveryOf(verified, inspected, result));
+  const created = deliveryOf(verified, inspected, result);
+  const delivery = integration.replay_guard === 'block' ? await checkReplay(ports, integration, created) : created;
   if (delivery.facts.reason || (json !== 'json' && json !== 'form') || ports.recording.isKnown(integration, id)) return delivery;
   const media = mediaOf(request.header('content-type')!)!;
-  return withDecision(delivery, await applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json }));
+  const deciding = applyGuardrails(ports.guardrails, { integration, request, receivedAt, event, media, json });
+  return withDecision(delivery, deciding instanceof Promise ? await deciding : deciding);
 };
