@@ -18,6 +18,7 @@ import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
 import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
+import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
 import type { Operations } from './http/operation.ts';
@@ -113,7 +114,7 @@ const areasOf = ({
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },
-  Billing: { ...planOperations, ...paymentOperationsOf(payments) },
+  Billing: { ...budgetOperations, ...planOperations, ...paymentOperationsOf(payments) },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: projectionAdminOperations(projectionAdmin),

@@ -25,6 +25,7 @@ const EXAMPLE_IDS = {
   message: 'ct8w3e6r1y5u0i7o2p4a9s6d1',
   attachment: 'cf4g7h1j0k3l6z9x2c5v8b1n4',
   session: 'cs6d2f9g1h4j7k0l3z8x5c2v1',
+  'budget reservation': 'c0aj5k7x2m9q4t6w1y8b3d5f7',
   'cron job': 'cb3k7m1q9x5w2t8r4v6y0z1u3',
   blackout: 'cd5n8p2s0v7x4y1w6t3r9q2k8',
   'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',

@@ -22,6 +22,7 @@ export type RefusalCode =
   | 'unsupported_media_type'
   | 'invalid'
   | 'rate_limited'
+  | 'budget_exceeded'
   | 'unavailable'
   | 'not_caught_up'
   | 'internal'

@@ -96,7 +96,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|cancelled|closing|completed|deactivated|dead_lettered|expired|failed|favorited|job_paused|linked|opened_to_tenant|pinned|promoted|reopened|replay_advanced|replay_cancelled|replay_finished|reordered|replaced|requeued|restored|resumed|retried|rotated|suspended|synced|transferred|unfavorited|updated)$/,
+    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|cancelled|closing|completed|deactivated|dead_lettered|expired|failed|favorited|job_paused|linked|opened_to_tenant|pinned|promoted|reopened|replay_advanced|replay_cancelled|replay_finished|reordered|replaced|requeued|restored|resumed|retried|rotated|settled|suspended|synced|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 

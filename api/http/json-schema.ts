@@ -96,6 +96,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   deliveries: 'The id of the delivery',
   jobs: 'The id of the job',
   sessions: 'The id of the session',
+  'budget-reservations': 'The id of the reservation',
   files: 'The SHA-256 of the file, in hex',
   'allowed-accounts': 'The id of the allowed account',
   projections: 'The name of the projection',

@@ -37,7 +37,11 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   413: { name: 'TooLarge', description: 'The body is too large; `limit` says how many bytes it may have' },
   415: { name: 'UnsupportedMediaType', description: 'The content type, its charset or the Content-Encoding is not supported' },
   422: { name: 'Invalid', description: 'A field, a query parameter or the Idempotency-Key is not valid; `errors` says which and why' },
-  429: { name: 'RateLimited', description: 'Too many requests: this one had no effect', headers: RATE_LIMIT_HEADERS },
+  429: {
+    name: 'RateLimited',
+    description: 'Too many requests, or the budget of the agent is used up: this one had no effect',
+    headers: RATE_LIMIT_HEADERS,
+  },
   431: { name: 'HeadersTooLarge', description: 'The headers of the request are too large' },
   500: { name: 'InternalError', description: 'An error of the platform; report the `request_id`' },
   502: { name: 'BadGateway', description: 'Another host that the request needs gave an answer that cannot be used' },
@@ -53,6 +57,7 @@ const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   slug_taken: { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] },
   forbidden: { permission: 'agent:settings:write' },
   plan_limit: { limit: 'agents', allowed: 5 },
+  budget_exceeded: { limit_usd: 5, left_usd: 0.25, resets_at: '2026-03-14T10:00:00.000Z' },
   too_large: { limit: 524_288 },
   invalid: { errors: [{ pointer: '/name', code: 'invalid_type', message: 'is missing' }] },
 };
@@ -136,6 +141,9 @@ export const PROBLEM_SCHEMA = {
       description: 'With `too_large`: how many bytes the body may have. With `plan_limit`: what the plan limits',
     },
     allowed: { type: 'integer', description: 'With `plan_limit`: how many the plan allows' },
+    limit_usd: { type: 'number', description: 'With `budget_exceeded`: the hourly budget of the agent, in US dollars' },
+    left_usd: { type: 'number', description: 'With `budget_exceeded`: what is left of it in this hour' },
+    resets_at: { type: 'string', format: 'date-time', description: 'With `budget_exceeded`: when the hour ends' },
     user_id: text('With `conflict`: the member whom it concerns'),
     agent_ids: { type: 'array', items: { type: 'string' }, description: 'With `conflict`: the agents that would lose their last owner' },
     nearest: {

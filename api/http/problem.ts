@@ -27,6 +27,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used for another request' },
   invalid: { status: 422, title: 'The request is not valid' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  budget_exceeded: { status: 429, title: 'The budget of the hour is used up' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'Something went wrong' },
   bad_gateway: { status: 502, title: 'Another host gave an unusable answer' },

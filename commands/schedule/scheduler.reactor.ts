@@ -22,6 +22,8 @@ export type SchedulerPorts = {
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
   /** Whether an earlier run of the job has not ended yet. */
   readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<boolean>;
+  /** Whether the budget of the agent for this hour is used up. */
+  readonly isBudgetSpent: (tenant_id: string, agent_id: string) => Promise<boolean>;
   /** Appends what the decision on this occurrence returns. */
   readonly transact: (
     occurrence: { readonly tenant_id: string; readonly id: string },
@@ -38,7 +40,8 @@ const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt:
   if (reason) return { reason, blackout_id: null };
   const blackout = blackoutOf(await ports.blackouts(tenant_id), agent_id, dueAt);
   if (blackout) return { reason: 'blackout', blackout_id: blackout.id };
-  return (await ports.hasOpenRun({ tenant_id, id })) ? { reason: 'overlap', blackout_id: null } : null;
+  if (await ports.hasOpenRun({ tenant_id, id })) return { reason: 'overlap', blackout_id: null };
+  return (await ports.isBudgetSpent(tenant_id, agent_id)) ? { reason: 'budget', blackout_id: null } : null;
 };
 
 /**

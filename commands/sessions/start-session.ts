@@ -3,9 +3,11 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { displayText, integer } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import { conflict, invalid } from '../../domain/refusal.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { requireBudget } from '../billing/budget.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { readModelChain } from '../runners/agent-runtime.ts';
 import { sessionView } from './session-names.ts';
@@ -43,11 +45,24 @@ const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent
   return agent;
 };
 
-/** @throws Refusal invalid if no such delivery was sent to the agent */
-const checkDelivery = async (ctx: Ctx, agent_id: string, delivery_id: string): Promise<void> => {
+/** Returns the integration or skill of a delivery. @throws Refusal invalid if no such delivery was sent to the agent */
+const causeOfDelivery = async (ctx: Ctx, agent_id: string, delivery_id: string): Promise<Session.Cause> => {
   const { agent_id: latest, facts } = (await ctx.load(Delivery, delivery_id)).state;
-  if (latest !== agent_id && facts?.agent_id !== agent_id)
+  if (!facts || (latest !== agent_id && facts.agent_id !== agent_id))
     throw invalid('/delivery_id', 'is not a delivery to this agent', 'unknown_delivery');
+  const { skill_id, integration_id } = facts;
+  return skill_id === undefined ? { cause_kind: 'webhook', cause_id: integration_id } : { cause_kind: 'skill', cause_id: skill_id };
+};
+
+/** What the session is started for, and so what its costs are attributed to. @throws Refusal invalid */
+const causeOf = async (ctx: Ctx, { agent_id, delivery_id, cron_occurrence_id, user_id }: Start): Promise<Session.Cause> => {
+  if (delivery_id !== null) return causeOfDelivery(ctx, agent_id, delivery_id);
+  if (cron_occurrence_id !== null) {
+    const { job_id } = (await ctx.load(CronRun, cron_occurrence_id)).state;
+    return { cause_kind: 'cron_job', cause_id: job_id || null };
+  }
+  const user = user_id ?? (ctx.principal.kind === 'user' ? ctx.principal.user_id : null);
+  return user === null ? { cause_kind: 'runner', cause_id: null } : { cause_kind: 'user', cause_id: user };
 };
 
 /** @throws Refusal invalid if the user is not a member of the tenant */
@@ -57,21 +72,23 @@ const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
 };
 
 /**
- * Checks a request to start a session, and returns what it records of the agent. @throws Refusal not_found, conflict,
- * invalid
+ * Checks a request to start a session, and returns what it records of the agent and of its cause.
+ * @throws Refusal not_found, conflict, budget_exceeded, invalid
  */
-const agentFields = async (ctx: Ctx, { agent_id, delivery_id, user_id }: Start) => {
+const agentFields = async (ctx: Ctx, input: Start) => {
+  const { agent_id, user_id } = input;
   const agent = await loadActiveAgent(ctx, agent_id);
-  if (delivery_id !== null) await checkDelivery(ctx, agent_id, delivery_id);
+  await requireBudget(ctx, agent);
+  const cause = await causeOf(ctx, input);
   if (user_id !== null) await checkMember(ctx, user_id);
   const { primary, position } = await readModelChain(ctx, agent);
   const model_ids = agent.state.models.map(({ model_id }) => model_id);
-  return { agent_revision: agent.revision, model_ids, model_id: primary, position };
+  return { agent_revision: agent.revision, model_ids, model_id: primary, position, ...cause };
 };
 
 /**
  * Starts a session of an agent. Its event records the agent's revision and model chain.
- * @throws Refusal not_found, conflict if the agent is inactive or deleted, invalid
+ * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
 export const startSession = async (ctx: Ctx, input: Start) => {
   const { agent_id, title, delivery_id, cron_occurrence_id, user_id, expires_in_seconds } = input;

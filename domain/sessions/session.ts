@@ -13,6 +13,10 @@ export type MessageRole = (typeof MESSAGE_ROLES)[number];
 export const MESSAGE_KINDS = ['waiting'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 
+/** What started a session, and so causes its costs: an integration, skill or cron job by its id, a user, or the runner. */
+export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'user', 'runner', 'unknown'] as const;
+export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
+
 type StartedFields = {
   agent_id: string;
   title: string | null;
@@ -46,9 +50,10 @@ export type AttachmentFields = { attachment_id: string; filename: string; conten
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =
-  | { type: 'SessionStarted'; data: StartedFields }
+  /** Sessions that were started before causes were recorded have none. */
+  | { type: 'SessionStarted'; data: StartedFields & Partial<Cause> }
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string } }
-  | { type: 'UsageRecorded'; data: OfAgent & Usage & { message_id: string } }
+  | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
   | { type: 'SessionAttachmentAdded'; data: OfAgent & AttachmentFields }
   | { type: 'SessionCompleted'; data: OfAgent & EndFields }
   | { type: 'SessionFailed'; data: OfAgent & EndFields }
@@ -64,6 +69,7 @@ export type Message = MessageFields & Omit<Usage, 'model_id'> & { created_at: st
 export type Attachment = AttachmentFields & { created_at: string };
 
 export type Session = StartedFields &
+  Cause &
   EndFields &
   Omit<Usage, 'model_id'> & {
     status: 'absent' | SessionStatus;
@@ -71,6 +77,8 @@ export type Session = StartedFields &
     tenant_id: string;
     /** The user who started the session; null if the runner of the agent did. */
     created_by_id: string | null;
+    /** What the messages of the hour of the last usage have cost. `hour` has the form YYYY-MM-DDTHH. */
+    hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;
     last_message: Message | null;
     last_attachment: Attachment | null;
@@ -97,6 +105,9 @@ export const initial: Session = {
   prompt_tokens: 0,
   completion_tokens: 0,
   cost_micros: 0,
+  cause_kind: 'unknown',
+  cause_id: null,
+  hour_usage: { hour: '', cost_micros: 0 },
   created_by_id: null,
   message_count: 0,
   last_message: null,
@@ -106,15 +117,22 @@ export const initial: Session = {
 };
 
 /** A session can have many thousands of events. So its state is stored with some of them. */
-export const snapshots = { version: 1, interval: 32 };
+export const snapshots = { version: 2, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
 
 /** The status after a message. */
 export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'waiting' ? 'waiting' : 'running');
 
-const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_micros }: Usage): Session => ({
+const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
+
+/** What the messages of the session have cost in the hour (UTC) of the time `at`. */
+export const costInHour = ({ hour_usage }: Session, at: string): number =>
+  hour_usage.hour === at.slice(0, HOUR_LENGTH) ? hour_usage.cost_micros : 0;
+
+const withUsage = (session: Session, { prompt_tokens, completion_tokens, cost_micros }: Usage, at: string): Session => ({
   ...session,
+  hour_usage: { hour: at.slice(0, HOUR_LENGTH), cost_micros: costInHour(session, at) + cost_micros },
   prompt_tokens: session.prompt_tokens + prompt_tokens,
   completion_tokens: session.completion_tokens + completion_tokens,
   cost_micros: session.cost_micros + cost_micros,
@@ -133,7 +151,7 @@ export const evolve = (session: Session, { type, data, id, tenant, at, actor }: 
       return { ...session, status: statusAfter(kind), message_count: session.message_count + 1, last_message };
     }
     case 'UsageRecorded':
-      return withUsage(session, data);
+      return withUsage(session, data, at);
     case 'SessionAttachmentAdded': {
       const { agent_id: _, ...attachment } = data;
       return { ...session, last_attachment: { ...attachment, created_at: at } };
@@ -173,7 +191,7 @@ export const assertOpen = (session: Session, at: string): void => {
 };
 
 /** Starts a session. */
-export const start = (data: StartedFields) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
+export const start = (data: StartedFields & Partial<Cause>) => (): SessionEvent[] => [{ type: 'SessionStarted', data }];
 
 export type NewMessage = MessageFields & { readonly sealed_content: string };
 
@@ -185,10 +203,10 @@ export const appendMessage =
   (message: NewMessage, usage: Usage | null, at: string) =>
   (session: Session): SessionEvent[] => {
     assertOpen(session, at);
-    const { agent_id } = session;
+    const { agent_id, cause_kind, cause_id } = session;
     const { message_id } = message;
     const appended: SessionEvent = { type: 'MessageAppended', data: { agent_id, ...message } };
-    return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage } }] : [appended];
+    return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 
 /** Ends the session. @throws Refusal not_found, conflict if it has ended before */

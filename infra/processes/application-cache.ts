@@ -1,6 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
 import * as Model from '../../domain/agents/model.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
@@ -23,6 +24,7 @@ const followed = [
   Agent,
   AllowedAccount,
   ApiKey,
+  BudgetHour,
   Connector,
   FailoverGraph,
   Integration,

@@ -10,6 +10,7 @@ import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
+import { startUsageCounter } from '../reactors/count-usage.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
@@ -88,7 +89,7 @@ export const work = async (config: Config): Promise<Closable> => {
     ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
   ];
-  const skillWebhookHider = startSkillWebhookHider({ log, logger });
+  const followers = [startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
@@ -120,7 +121,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await Promise.all((await reactorsOfBroker).map((reactor) => reactor.close()));
       await broker.close();
       await Promise.all(timed.map((reactor) => reactor.close()));
-      await skillWebhookHider.close();
+      await Promise.all(followers.map((reactor) => reactor.close()));
       await projector.close();
       await log.close();
     },

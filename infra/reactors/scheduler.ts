@@ -1,5 +1,6 @@
 import { decideDue, SCHEDULER, type SchedulerPorts } from '../../commands/schedule/scheduler.reactor.ts';
 import * as Agent from '../../domain/agents/agent.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -58,6 +59,12 @@ export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string)
     },
     blackouts: memoized((tenant_id) => blackoutsOf(reads, tenant_id)),
     hasOpenRun: ({ tenant_id, id }) => hasOpenRun(reads, { tenant_id, job_id: id }),
+    isBudgetSpent: memoized(async (tenant, id) => {
+      const { hourly_limit_micros: limit_micros } = (await cache.load(Agent, tenant, id!)).state;
+      if (limit_micros === null) return false;
+      const hour = await cache.refresh(BudgetHour, tenant, BudgetHour.budgetHourId(id!, at));
+      return BudgetHour.isSpent(hour.state, { agent_id: id!, limit_micros, at });
+    }),
     transact: ({ tenant_id, id }, decide) => {
       const meta = { tenant: tenant_id, actor: SCHEDULER, at, v: 1 };
       return transact({ aggregate: CronRun, tenant: tenant_id, id, decide, meta, seed: SEED, expectNew: true });

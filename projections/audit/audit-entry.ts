@@ -1,6 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Seller from '../../domain/billing/seller.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
@@ -90,12 +91,12 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the resource that an event is about. An event about a member is in the stream of the tenant, and one about a
- * disclosure in a stream of its own.
+ * Returns the resource that an event is about. An event about a member is in the stream of the tenant. One about a
+ * disclosure or a budget is in a stream of its own, and is about the agent.
  */
 const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row): Row => {
   if (type.startsWith('Member') && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
-  if (category === Disclosure.category) return { resource_type: Agent.category, resource_id: agent_id };
+  if (category === Disclosure.category || category === BudgetHour.category) return { resource_type: Agent.category, resource_id: agent_id };
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 

@@ -202,9 +202,10 @@ type Used = Recorded<Extract<Session.SessionEvent, { type: 'UsageRecorded' }>>;
 const inserted = (event: Started): Change => {
   const { id, tenant, at, data } = event;
   const { created_by_id } = Session.evolve(Session.initial, event);
-  const { expires_at, user_id } = data;
+  const { cause_kind: _, cause_id: __, ...shown } = data;
+  const { expires_at, user_id } = shown;
   return insert('sessions', {
-    ...data,
+    ...shown,
     id,
     tenant_id: tenant,
     status: 'running',

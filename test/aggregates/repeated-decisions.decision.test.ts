@@ -14,6 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'agents/agent.ts releaseSlug': 'gets no state: the command calls it only for a deleted agent whose slug is not released',
   'billing/billing-record.ts openPortal': 'each opening of the billing portal is recorded',
   'billing/seller.ts startOnboarding': 'each link to the onboarding is recorded',
+  'billing/budget-hour.ts recordRefusal': 'each refused reservation is recorded, up to a number per hour',
   'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/session.ts appendMessage': 'each call appends a message',

@@ -115,10 +115,10 @@ test('one event of each interval contains the state before it', async () => {
   );
 });
 
-test('version 1 of the stored session has these fields; other fields need a new version', () => {
-  assert.is(Session.snapshots.version, 1);
+test('version 2 of the stored session has these fields; other fields need a new version', () => {
+  assert.is(Session.snapshots.version, 2);
   const fields =
-    'agent_id agent_revision completed_at completion_tokens cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at id last_attachment last_message message_count model_id model_ids position prompt_tokens sealed_error sealed_summary status tenant_id title user_id';
+    'agent_id agent_revision cause_id cause_kind completed_at completion_tokens cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at hour_usage id last_attachment last_message message_count model_id model_ids position prompt_tokens sealed_error sealed_summary status tenant_id title user_id';
   assert.equal(Object.keys(Session.initial).sort().join(' '), fields);
 });
 

@@ -123,6 +123,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
     .replace('{session_id}', of.session)
+    .replace('{reservation_id}', of.agent)
     .replace('{skill_id}', of.skill)
     .replace('{model_id}', of.models[0]!)
     .replace('{tool_id}', of.tool)

@@ -182,6 +182,8 @@ const NEVER_SUCCESSFUL = [
   '/runtime',
   '{session_id}/complete',
   '{session_id}/fail',
+  'budget/reserve',
+  '{reservation_id}/settle',
 ];
 
 const MISSING = `c${'0'.repeat(24)}`;

@@ -51,7 +51,7 @@ test('actions on members, roles, super-admins and sign-ins get their own OCSF cl
 
 /** Actions that neither create, read, update nor delete something. */
 const OTHER =
-  /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started|attempt_failed|exhausted|fired|missed|occurrence_skipped|run_requested|succeeded|suppressed)$/;
+  /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started|attempt_failed|exhausted|fired|missed|occurrence_skipped|run_requested|succeeded|suppressed|threshold_reached)$/;
 
 test('every action that creates, reads, updates or deletes something has an OCSF activity, not the activity Other', () => {
   const isOther = (action: string): boolean => {

@@ -176,6 +176,7 @@ test('the type URL of each problem returns its description', async () => {
 /** The refusal codes that a single request cannot cause. Other tests cover them. */
 const COVERED_ELSEWHERE = [
   'bad_gateway',
+  'budget_exceeded',
   'conflict',
   'idempotency_in_flight',
   'idempotency_mismatch',

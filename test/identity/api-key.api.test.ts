@@ -153,7 +153,7 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test('a runner key allows reading its agent and its runtime, running its sessions, authoring skills and managing runner credentials, and nothing else', async () => {
+test('a runner key allows reading its agent and its runtime, running its sessions, reserving its budget, authoring skills and managing runner credentials, and nothing else', async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();
@@ -167,8 +167,8 @@ test('a runner key allows reading its agent and its runtime, running its session
         ...(method === 'get' || method === 'delete' ? {} : { body: {} }),
       });
     const [own, foreign] = [await ask(agent), await ask(other)];
-    // A change of another agent's session is answered like one of a missing session.
-    const refused = method === 'post' && path.includes(':session_id') ? 404 : 403;
+    // A change of another agent's session or reservation is answered like one of a missing one.
+    const refused = method === 'post' && /:(session|reservation)_id/.test(path) ? 404 : 403;
     if (path !== '/me') assert.is(foreign.status, refused, `${name} of another agent: ${foreign.status}`);
     if (own.status !== 403) open.add(name);
   }
@@ -183,6 +183,8 @@ test('a runner key allows reading its agent and its runtime, running its session
     'issueRunnerCredential',
     'listRunnerCredentials',
     'readMe',
+    'reserveBudget',
+    'settleBudget',
     'startSession',
   ]);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import type { DomainEvent } from '../../domain/event.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { secret } from '../../domain/secret.ts';
@@ -199,6 +200,23 @@ test('a clock that jumps back fires nothing twice', async () => {
   clock.now += 61 * MINUTE;
   await pause(300);
   assert.equal(await decisionsOf(job), [['fired', null, 1]]);
+});
+
+test('an occurrence is suppressed while the budget of the hour is used up, and fires in the next hour', async () => {
+  clock.now = Math.ceil(clock.now / (60 * MINUTE)) * 60 * MINUTE + 57 * MINUTE;
+  await append('agent', AGENT, [{ type: 'AgentBudgetChanged', data: { hourly_limit_micros: 1_000 } }]);
+  const at = new Date(clock.now).toISOString();
+  const usage = BudgetHour.countUsage([{ session_id: idOf('s'), cost_micros: 1_000 }], { agent_id: AGENT, limit_micros: null, at }, at);
+  await append('budget', BudgetHour.budgetHourId(AGENT, at), usage(BudgetHour.initial));
+  const job = await createJob('poor', { interval_minutes: 2 });
+  clock.now += 2 * MINUTE;
+  await until(async () => (await runsOf(job)).length === 1);
+  clock.now += 2 * MINUTE;
+  await until(async () => (await runsOf(job))[1]?.attempts.length === 1);
+  assert.equal(await decisionsOf(job), [
+    ['suppressed', 'budget', 0],
+    ['fired', null, 1],
+  ]);
 });
 
 test.after(async () => {

@@ -4,9 +4,9 @@
  * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
  * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the
  * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
- * has access. `in a tenant of the caller`: the path contains no tenant, and the agent is looked for in the tenants in
- * which the credential is valid. `of a user`: runners and API keys with a lesser role than that of their owner are
- * refused.
+ * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the path
+ * contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`: runners
+ * and API keys with a lesser role than that of their owner are refused.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -136,6 +136,8 @@ GET    /tenant/{tenant_id}/files/{digest}                               agent:ch
 POST   /tenant/{tenant_id}/sessions/{session_id}/complete               any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/fail                   any + runner only on session
 POST   /tenant/{tenant_id}/sessions/{session_id}/cancel                 agent:assign + runner on session
+POST   /tenant/{tenant_id}/agents/{agent_id}/budget/reserve             agent:read + runner only
+POST   /tenant/{tenant_id}/budget-reservations/{reservation_id}/settle  any + runner only on reservation
 GET    /v1/tenants/{tenant_id}/sessions                                 tenant:audit:read
 GET    /v1/tenants/{tenant_id}/sessions/{session_id}                    tenant:audit:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs                  agent:read
@@ -170,6 +172,7 @@ export type Rule = {
   readonly inBody: boolean;
   readonly onDelivery: boolean;
   readonly onSession: boolean;
+  readonly onReservation: boolean;
   readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
@@ -177,13 +180,17 @@ export type Rule = {
 
 const ruleOf = (text: string): Rule => ({
   all: text
-    .replace(/ \+ runner only| \+ runner| in body| on delivery| on session| of starter| in a tenant of the caller| of a user/g, '')
+    .replace(
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user/g,
+      '',
+    )
     .split(' & '),
   runner: text.includes('+ runner'),
   runnerOnly: text.includes('+ runner only'),
   inBody: text.includes('in body'),
   onDelivery: text.includes('on delivery'),
   onSession: text.includes('on session'),
+  onReservation: text.includes('on reservation'),
   ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),

@@ -167,6 +167,7 @@ const LIMITED_KEYS: readonly PrincipalName[] = ['limited admin', 'limited owner'
 const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonly number[] => {
   const [first] = rule.all;
   if (rule.onSession) return [statusOnSession(who, rule, target)];
+  if (rule.onReservation) return [who === 'runner' && target.tenant === 'own' ? 200 : 404];
   if (rule.ofUser) return [who.includes('runner') || LIMITED_KEYS.includes(who) ? 403 : 200];
   if (first === 'any') return [200];
   if (rule.inAnyTenant && who.includes('runner')) return [403];
@@ -200,7 +201,8 @@ export const statusesFor = (who: PrincipalName, rule: Rule, target: Target): rea
   if (who === 'runner of suspended tenant' && rule.onSession && !rule.ofStarter && !target.read) return [403, 404];
   if (who in REFUSED) return [REFUSED[who as keyof typeof REFUSED]];
   if (target.path.includes('malformed')) return [404];
-  if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession || rule.ofUser)) return [403];
+  if (who === 'read-only owner' && !target.read && (target.tenant === 'own' || rule.onSession || rule.onReservation || rule.ofUser))
+    return [403];
   if (rule.inAnyTenant && target.agent === 'foreign' && (who === 'stranger' || who === 'elsewhere')) return [200];
   const allowed = statusesByRule(who, rule, target);
   // If the agent's id is in the body, the platform cannot check the permission before that id is valid.

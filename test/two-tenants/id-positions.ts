@@ -64,6 +64,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   delivery_id: 'delivery',
   ids: 'delivery',
   session_id: 'session',
+  reservation_id: 'reservation',
   digest: 'file',
   integration_id: 'integration',
   key_id: 'api key',

@@ -28,6 +28,7 @@ export type ResourceType =
   | 'delivery'
   | 'job'
   | 'session'
+  | 'reservation'
   | 'file'
   | 'runner credential'
   | 'skill'
@@ -148,6 +149,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     prompt_tokens: 5,
   });
   const target = { target_kind: 'external_url', target: 'https://example.com/hook' };
+  const reservation = (await request(p, 'POST', `${tenant}/agents/${agent}/budget/reserve`, runnerKey.key, { amount_usd: 1 })).id;
   const jobFields = { name: 'Job', kind: 'recurring', ...target, interval_minutes: 60 };
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
   const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
@@ -172,6 +174,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     delivery: await sendDelivery(p, integration),
     job: replay.id,
     session,
+    reservation,
     file,
     'runner credential': (await issueCredential(p, id, agent)).id,
     skill,

@@ -1,0 +1,121 @@
+import type * as Agent from '../../domain/agents/agent.ts';
+import type { Decision } from '../../domain/aggregate.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
+import type { Actor, Recorded } from '../../domain/event.ts';
+import type * as Session from '../../domain/sessions/session.ts';
+
+/** The types of the events that the reactor follows. */
+export const countedEventTypes = ['UsageRecorded', 'AgentBudgetChanged', 'AgentRestored'] as const;
+
+export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEvent, { type: (typeof countedEventTypes)[number] }>>;
+
+/** The actor of the events that count usage. */
+export const BUDGET_COUNTER: Actor = { kind: 'system', id: 'budgets' };
+
+export type CountingPorts = {
+  /** The agent's hourly limit at present; null if it has none. */
+  readonly limitOf: (tenant: string, agent_id: string) => Promise<number | null>;
+  /** Appends what the decision on the hour returns. */
+  readonly transact: (tenant: string, id: string, decide: Decision<BudgetHour.BudgetHour, BudgetHour.BudgetEvent>) => Promise<unknown>;
+};
+
+/**
+ * The costs of one agent in one hour, by session. `pending` names the sessions whose cost is not recorded yet. `isDue`:
+ * something has changed since it was recorded.
+ */
+type AgentHour = {
+  readonly tenant: string;
+  readonly agent_id: string;
+  readonly hour: string;
+  readonly costs: Map<string, number>;
+  readonly pending: Set<string>;
+  isDue: boolean;
+};
+
+/** How many sessions one event has at most. */
+const MAX_SESSIONS = 1_000;
+const HOUR_MS = 3_600_000;
+const MAX_KNOWN_LIMITS = 10_000;
+
+/** How long usage is kept in memory, and so how far back the reactor reads at its start, in milliseconds. */
+export const COUNTED_MS = 2 * HOUR_MS;
+
+/** Records what has changed in one hour of an agent, unless the agent has no limit: then a later limit needs it. */
+const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string): Promise<void> => {
+  counted.isDue = false;
+  const { tenant, agent_id, hour, costs, pending } = counted;
+  const limit_micros = await ports.limitOf(tenant, agent_id);
+  if (limit_micros === null) return;
+  const id = BudgetHour.budgetHourId(agent_id, hour);
+  do {
+    const sessions = [...pending].slice(0, MAX_SESSIONS).map((session_id) => ({ session_id, cost_micros: costs.get(session_id)! }));
+    await ports.transact(tenant, id, BudgetHour.countUsage(sessions, { agent_id, limit_micros, at }, hour));
+    for (const { session_id, cost_micros } of sessions) if (costs.get(session_id) === cost_micros) pending.delete(session_id);
+    if (sessions.length < MAX_SESSIONS) return;
+  } while (pending.size > 0);
+};
+
+/**
+ * Adds up what messages cost, by agent, hour and session, and records the totals in the streams of the budgets. Totals
+ * only grow, and a stream ignores smaller ones. So neither a repeat, nor a second process, nor one that starts in the
+ * middle of an hour and reads its events again, counts anything twice.
+ */
+export const createUsageCounter = () => {
+  const hours = new Map<string, AgentHour>();
+  const limits = new Map<string, Promise<number | null>>();
+
+  /** Asks for the limit of an agent only once, until it changes or the answer fails. */
+  const withKnownLimits = (ports: CountingPorts): CountingPorts => ({
+    ...ports,
+    limitOf: (tenant, agent_id) => {
+      const known = limits.get(agent_id);
+      if (known) return known;
+      if (limits.size >= MAX_KNOWN_LIMITS) limits.clear();
+      const asked = ports.limitOf(tenant, agent_id);
+      limits.set(agent_id, asked);
+      asked.catch(() => limits.delete(agent_id));
+      return asked;
+    },
+  });
+
+  const hourOf = (tenant: string, agent_id: string, at: string): AgentHour => {
+    const key = `${tenant} ${BudgetHour.budgetHourId(agent_id, at)}`;
+    const known = hours.get(key);
+    if (known) return known;
+    const hour = BudgetHour.hourOf(at);
+    const made: AgentHour = { tenant, agent_id, hour, costs: new Map(), pending: new Set(), isDue: false };
+    hours.set(key, made);
+    return made;
+  };
+
+  return {
+    /** Takes an event into account. `now`: the present time (RFC 3339 UTC). */
+    apply: (event: CountedEvent, now: string): void => {
+      if (event.type !== 'UsageRecorded') {
+        limits.delete(event.id);
+        hourOf(event.tenant, event.id, now).isDue = true;
+        return;
+      }
+      const { agent_id, cost_micros } = event.data;
+      if (cost_micros === 0) return;
+      const counted = hourOf(event.tenant, agent_id, event.at);
+      counted.costs.set(event.id, (counted.costs.get(event.id) ?? 0) + cost_micros);
+      counted.pending.add(event.id);
+      counted.isDue = true;
+    },
+    /** Records what has changed. What fails is due again the next time. @throws Error of the ports */
+    record: async (ports: CountingPorts, now: string): Promise<void> => {
+      const oldest = new Date(Date.parse(now) - COUNTED_MS).toISOString();
+      for (const [key, counted] of hours) {
+        if (counted.isDue)
+          await recordHour(withKnownLimits(ports), counted, now).catch((error: unknown) => {
+            counted.isDue = true;
+            throw error;
+          });
+        if (counted.hour < oldest) hours.delete(key);
+      }
+    },
+  };
+};
+
+export type UsageCounter = ReturnType<typeof createUsageCounter>;

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import {
+  BUDGET_COUNTER,
+  COUNTED_MS,
+  type CountedEvent,
+  type CountingPorts,
+  countedEventTypes,
+  createUsageCounter,
+} from '../../commands/billing/count-usage.reactor.ts';
+import * as Agent from '../../domain/agents/agent.ts';
+import * as BudgetHour from '../../domain/billing/budget-hour.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import { createBackoff } from '../backoff.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { lastPositionOlderThan } from './resume-position.ts';
+
+const INTERVAL_MS = 500;
+const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
+
+export type UsageCounterParts = {
+  readonly log: Log;
+  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  readonly now?: () => number;
+  readonly intervalMs?: number;
+};
+
+const countingPorts = (log: Log, now: () => number): CountingPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    limitOf: async (tenant, agent_id) => (await cache.refresh(Agent, tenant, agent_id)).state.hourly_limit_micros,
+    transact: (tenant, id, decide) => {
+      const at = new Date(now()).toISOString();
+      const meta = { tenant, actor: BUDGET_COUNTER, at, v: 1 };
+      return transact({ aggregate: BudgetHour, tenant, id, decide, meta, seed: randomUUID() });
+    },
+  };
+};
+
+/**
+ * Counts what the messages of sessions cost against the hourly budgets of their agents, and reports budgets that are
+ * used up. Any number of processes can run this reactor.
+ */
+export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = INTERVAL_MS }: UsageCounterParts) => {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const counter = createUsageCounter();
+  const ports = countingPorts(log, now);
+  const retry = createBackoff(RETRY);
+  const pause = createBackoff({ minMs: intervalMs, maxMs: intervalMs });
+  const timeNow = (): string => new Date(now()).toISOString();
+
+  /** Does the work, again and again until it succeeds once. Returns undefined if the reactor is closed before that. */
+  const untilDone = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    while (!signal.aborted) {
+      try {
+        const done = await work();
+        retry.reset();
+        return done;
+      } catch (error) {
+        if (!signal.aborted) logger.debug({ error: (error as Error).message }, 'usage cannot be counted now; trying again');
+        await retry.wait(signal);
+      }
+    }
+    return undefined;
+  };
+
+  const run = async (): Promise<void> => {
+    const start = await untilDone(async () => ({ position: await lastPositionOlderThan(log, COUNTED_MS, signal) }));
+    if (!start) return;
+    const caughtUp = Promise.withResolvers<void>();
+    const subscription = log.follow({
+      from: start.position,
+      filter: { eventTypes: countedEventTypes },
+      event: (event) => counter.apply(event as CountedEvent, timeNow()),
+      caughtUp: caughtUp.resolve,
+    });
+    signal.addEventListener('abort', () => caughtUp.resolve());
+    void subscription.failure.then((failure) => {
+      if (failure && !signal.aborted) logger.warn({ error: failure.message }, 'usage is not counted against budgets any more');
+    });
+    // The totals of the present hour are complete only now.
+    await caughtUp.promise;
+    while (!signal.aborted) {
+      await untilDone(() => counter.record(ports, timeNow()));
+      await pause.wait(signal);
+    }
+    await subscription.stop();
+  };
+
+  const running = run();
+  return {
+    close: async (): Promise<void> => {
+      closing.abort();
+      await running;
+    },
+  };
+};
