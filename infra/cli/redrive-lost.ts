@@ -39,13 +39,20 @@ const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
 };
 
 type Unsettled = DeadMessage & { readonly position: Position };
-type MessageEvent = Extract<DeliveryEvent, { type: 'WebhookAccepted' | 'DeliveryRequeued' }>;
+type AcceptedEvent = Extract<DeliveryEvent, { type: 'WebhookAccepted' | 'SkillWebhookCalled' }>;
+type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>;
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
 
-const eventTypes = ['WebhookAccepted', 'DeliveryRequeued', 'DeliveriesAcknowledged', 'DeliveryDeadLettered'] as const;
+const eventTypes = [
+  'WebhookAccepted',
+  'SkillWebhookCalled',
+  'DeliveryRequeued',
+  'DeliveriesAcknowledged',
+  'DeliveryDeadLettered',
+] satisfies FollowedEvent['type'][];
 
-const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'WebhookAccepted' ? factsOf(event) : event.data).agent_id;
+const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'DeliveryRequeued' ? event.data : factsOf(event)).agent_id;
 
 /** Keeps the last message of each delivery until it is settled. */
 const createFold = () => {

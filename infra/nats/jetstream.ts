@@ -186,11 +186,12 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   };
 };
 
-export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
+/** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt, or of each attempt in turn. */
+export type ConsumerLimits = { ackWaitMs?: number | readonly number[]; maxDeliveries?: number };
 
 /** When the server sends a message again. The fields change in a consumer that exists. */
 const redeliveryConfig = ({ ackWaitMs, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) => {
-  const waits = ackWaitMs === undefined ? ACK_WAITS_MS : [ackWaitMs];
+  const waits = [ackWaitMs ?? ACK_WAITS_MS].flat();
   return {
     ack_wait: nanos(waits[0]!),
     max_deliver: maxDeliveries,

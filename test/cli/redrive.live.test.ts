@@ -1,13 +1,13 @@
 // limit: 240 s for this file (test/run.ts)
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { startRedrive } from '../../infra/reactors/redrive.ts';
 import { createSockets, post } from '../faults/load.ts';
 import { mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
 import { type Runner, startRunner } from '../faults/runners.ts';
 import { createDataset } from '../faults/tenants.ts';
 import { eventually, startProgram, unconfiguredEnvironment } from '../fixtures/child-process.ts';
+import { loseMessages } from '../fixtures/lose-messages.ts';
 
 const withPlatform = sharedPlatform();
 
@@ -60,22 +60,6 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
     }),
   );
 
-/** Removes messages of an agent from the broker's stream, as a damaged file does. @returns how many there were */
-const loseMessages = async (platform: Platform, { tenant, agent }: Sent): Promise<number> => {
-  const nats = await platform.connectNats();
-  const { streams } = await manager(nats);
-  const { state } = await streams.info(STREAM);
-  let lost = 0;
-  for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
-    const found = await streams.getMessage(STREAM, { seq }).catch(() => null);
-    if (found?.subject !== `agents.${tenant}.${agent}.inbound`) continue;
-    await streams.deleteMessage(STREAM, seq);
-    lost++;
-  }
-  await nats.close();
-  return lost;
-};
-
 const isPublished = async (platform: Platform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
@@ -86,7 +70,7 @@ test('messages that the broker has lost are found and sent again, once, with the
       const statuses = await statusesOf(platform, sent);
       return statuses.filter((status) => status === 'done 1').length === 2 && (await isPublished(platform, sent));
     });
-    assert.is(await loseMessages(platform, sent), 6);
+    assert.is(await loseMessages(platform, sent.tenant, sent.agent), 6);
     await sendDeliveries(platform, 1, 1);
     const log = platform.openLog();
     const nats = await platform.connectNats();
@@ -128,7 +112,7 @@ test('annals redrive sends each lost message again only once, and leaves alone w
     await eventually('all are published', async () => (await isPublished(platform, lost)) && (await isPublished(platform, waiting)));
     await eventually('one is acknowledged', async () => (await statusesOf(platform, lost))[0] === 'done 1');
     await eventually('one is acknowledged', async () => (await statusesOf(platform, waiting))[0] === 'done 1');
-    assert.is(await loseMessages(platform, lost), 3);
+    assert.is(await loseMessages(platform, lost.tenant, lost.agent), 3);
     const run = (...words: string[]) => annals(platform, 'redrive', ...words);
     const about = (id: string): string => `${id}  tenant ${lost.tenant}  agent ${lost.agent}`;
     const [, second, third] = lost.deliveries as [string, string, string];
