@@ -1,10 +1,12 @@
 import { auditExportPaths } from './audit/audit-export.ts';
 import { paymentWebhookPaths } from './billing/payment-webhook.ts';
+import { picturePaths } from './files/picture.ts';
+import { fileScanPaths } from './files/scan.ts';
+import { filePaths } from './files/stored-file.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { systemPaths } from './operations/system-routes.ts';
 import { sessionAttachmentPaths } from './sessions/session-attachment.ts';
-import { filePaths } from './sessions/session-file.ts';
 import { skillImportPaths } from './skills/skill-import.ts';
 import { invitationPaths } from './tenants/invitation.ts';
 import { deliveryPaths } from './webhooks/delivery.ts';
@@ -21,6 +23,8 @@ export const plainPaths: PlainPaths = {
   ...skillImportPaths,
   ...sessionAttachmentPaths,
   ...filePaths,
+  ...picturePaths,
+  ...fileScanPaths,
   ...skillCallPaths,
   ...signInPaths,
   ...invitationPaths,

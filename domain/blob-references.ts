@@ -1,4 +1,5 @@
 import type { DomainEvent, Recorded } from './event.ts';
+import type { PictureEvent } from './files/picture.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
 
@@ -9,8 +10,15 @@ const ofSkills = { SkillImported: ({ package_digest }) => [package_digest] } as 
 
 const ofSessions = { SessionAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<SessionEvent>;
 
+const ofPictures = {
+  BrandFaviconChanged: ({ sha256 }) => [sha256],
+  BrandLogoChanged: ({ sha256 }) => [sha256],
+  PlatformFaviconChanged: ({ sha256 }) => [sha256],
+  UseCaseIconChanged: ({ sha256 }) => [sha256],
+} as const satisfies DigestsOf<PictureEvent>;
+
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
-const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions };
+const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions, ...ofPictures };
 
 /** The digests of the stored contents that must exist because of this event. */
 export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];

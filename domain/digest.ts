@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 /**
  * A placeholder for a digest that is not stored, such as that of an unknown API key. The check compares with the
@@ -8,3 +8,6 @@ export const NO_DIGEST = '0'.repeat(64);
 
 /** Compares two digests of 64 hex digits each, in constant time. */
 export const isSameDigest = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+
+/** The SHA-256 of bytes, in lower-case hex. */
+export const sha256Of = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');

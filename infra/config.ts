@@ -59,6 +59,7 @@ const isIssuer = (text: string): boolean => {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname));
 };
 
+const isTcpUrl = (text: string): boolean => /^tcp:\/\/[^/?#@]+:\d+\/?$/.test(text) && URL.canParse(text) && isPort(new URL(text).port);
 const isVisibleAscii = (text: string): boolean => /^[!-~]+$/.test(text);
 
 const require = createRequire(import.meta.url);
@@ -105,6 +106,9 @@ const variables = z.object({
   METRICS_HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
   STRIPE_SECRET_KEY: checkedText('must be a key of visible ASCII characters', isVisibleAscii).optional(),
   STRIPE_WEBHOOK_SECRET: list('must be one or more secrets of visible ASCII characters, separated by commas', isVisibleAscii),
+  CLAMAV_URL: checkedText('must be tcp://host:port', isTcpUrl)
+    .transform((value) => ({ host: new URL(value).hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(new URL(value).port) }))
+    .optional(),
   TRUSTED_PROXIES: list('must be IP addresses or CIDR ranges, separated by commas', isRange),
   CORS_ORIGINS: list('must be origins such as https://app.example.com, or *, separated by commas', isOrigin),
   NATS_ACCOUNT_SEED: checkedText('must be the seed of a NATS account: SA followed by 56 letters or digits', isAccountSeed).optional(),

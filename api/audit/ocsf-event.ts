@@ -91,7 +91,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
     'Create',
     /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|reserved)$/,
   ],
-  [2, 'Read', /[._](?:checked|disclosed|exported|read|seen|used)$/],
+  [2, 'Read', /[._](?:checked|disclosed|exported|read|scanned|seen|used)$/],
   [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked)$/],
   [
     3,

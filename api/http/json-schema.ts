@@ -87,6 +87,8 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   tools: 'The id of the tool',
   'cron-jobs': 'The id of the cron job',
   'cron-blackouts': 'The id of the blackout',
+  brand: 'The slug of the tenant',
+  'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',

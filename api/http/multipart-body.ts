@@ -63,14 +63,35 @@ const countParts = (body: Buffer, delimiter: string): number => {
   return parts - 1;
 };
 
-/** A file of a form. `filename` is what the client says: it may have any characters. */
-export type UploadedFile = { readonly bytes: Uint8Array; readonly filename: string };
+/**
+ * A file of a form. `filename` and `contentType` are what the client says: the name may have any characters, and the
+ * type need not be that of the content.
+ */
+export type UploadedFile = { readonly bytes: Uint8Array; readonly filename: string; readonly contentType: string | null };
+
+/** A form: the names of its file and of its texts, which may be absent, and how many bytes the file may have. */
+export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
+
+/** The file of a form and its texts by name. */
+export type UploadedForm = UploadedFile & { readonly texts: Readonly<Record<string, string>> };
+
+/** Returns the texts of a form. @throws Refusal invalid if one occurs twice or is a file */
+const textsIn = (form: FormData, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name): [string, string][] => {
+      const [value, ...others] = form.getAll(name);
+      if (value === undefined) return [];
+      if (others.length > 0) throw invalid(`/${name}`, 'must occur only once', 'duplicate');
+      if (typeof value !== 'string') throw invalid(`/${name}`, 'must be a text: its part must not have a filename', 'no_text');
+      return [[name, value]];
+    }),
+  );
 
 /**
- * Reads the only file of a form: a body of the type multipart/form-data with one part, named `field`.
- * @throws Refusal unsupported_media_type, malformed, too_large if the file has more than `maxBytes`, too_slow, invalid
+ * Reads a body of the type multipart/form-data with one file, and with texts.
+ * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid
  */
-export const readUpload = async (request: Request, field: string, maxBytes: number): Promise<UploadedFile> => {
+export const readForm = async (request: Request, { file: field, texts = [], maxBytes }: FormShape): Promise<UploadedForm> => {
   const type = request.headers.get('content-type') ?? '';
   const delimiter = delimiterOf(type);
   assertNotEncoded(request.headers.get('content-encoding'));
@@ -81,12 +102,17 @@ export const readUpload = async (request: Request, field: string, maxBytes: numb
     .catch(() => {
       throw new Refusal('malformed', 'The body is not valid multipart/form-data');
     });
-  const unknown = [...form.keys()].find((name) => name !== field);
+  const unknown = [...form.keys()].find((name) => name !== field && !texts.includes(name));
   if (unknown !== undefined) throw invalid(`/${unknown.slice(0, 64)}`, 'is not a field of this request', 'unknown_field');
   const [file, ...others] = form.getAll(field);
   if (file === undefined) throw invalid(`/${field}`, 'is required', 'required');
   if (others.length > 0) throw invalid(`/${field}`, 'must occur only once', 'duplicate');
   if (typeof file === 'string') throw invalid(`/${field}`, 'must be a file: its part needs a filename', 'no_file');
   if (file.size > maxBytes) throw tooLarge(maxBytes);
-  return { bytes: new Uint8Array(await file.arrayBuffer()), filename: file.name };
+  const contentType = file.type === '' ? null : file.type;
+  return { bytes: new Uint8Array(await file.arrayBuffer()), filename: file.name, contentType, texts: textsIn(form, texts) };
 };
+
+/** Reads a form that has only a file (see `readForm`). */
+export const readUpload = (request: Request, field: string, maxBytes: number): Promise<UploadedFile> =>
+  readForm(request, { file: field, maxBytes });

@@ -7,6 +7,7 @@ import { parametersOf, pathParameters, type Schemas, templateOf } from './json-s
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
 import { headerParameter, type PlainPaths } from './plain-route.ts';
 import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses, responseHeader } from './problem-responses.ts';
+import { UPLOAD_SCHEMAS } from './upload-route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -128,7 +129,7 @@ const SHARED_COMPONENTS = {
  * routes.
  */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
-  const schemas: Schemas = { Problem: PROBLEM_SCHEMA };
+  const schemas: Schemas = { Problem: PROBLEM_SCHEMA, ...UPLOAD_SCHEMAS };
   const paths: Record<string, Json> = {};
   for (const [name, row] of Object.entries(operations)) {
     const path = templateOf(row.path);

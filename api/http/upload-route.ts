@@ -1,25 +1,39 @@
+import type { z } from 'zod';
 import { jsonContentOf } from './example.ts';
+import { type Schemas, schemaOf } from './json-schema.ts';
 import type { Operation } from './operation.ts';
 import { type PlainRoute, plainRoute } from './plain-route.ts';
 
 /** The name of the form field with the file. */
 export const UPLOAD_FIELD = 'upload';
 
-/** A route whose body is a form with one file. `file` and `created` describe the file and the resource made of it. */
+/** The schemas of the responses to uploads, by name, for the OpenAPI document. */
+export const UPLOAD_SCHEMAS: Schemas = {};
+
+/**
+ * A route whose body is a form with one file. `file` describes the file, and `answer` the response. `texts` is the
+ * schema of the other fields.
+ */
 type UploadRoute<Deps> = Pick<PlainRoute<Deps>, 'operationId' | 'description' | 'tag' | 'handler'> & {
-  readonly row: Pick<Operation, 'path' | 'summary' | 'reply'>;
+  readonly row: Pick<Operation, 'method' | 'path' | 'summary' | 'reply' | 'status' | 'noETag'>;
   readonly file: string;
-  readonly created: string;
+  readonly answer: string;
+  readonly texts?: z.ZodObject;
 };
 
+const PROBLEMS = [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503];
+const header = { schema: { type: 'string' } };
+
 /** Defines the route of an upload. It is not in a table of operations, because its body is no JSON. */
-export const uploadRoute = <Deps>({ row, file, created, ...route }: UploadRoute<Deps>): PlainRoute<Deps> =>
-  plainRoute<Deps, string>({
+export const uploadRoute = <Deps>({ row, file, answer, texts, ...route }: UploadRoute<Deps>): PlainRoute<Deps> => {
+  const status = row.status ?? 200;
+  const fields = texts ? ((schemaOf(texts, 'input', {}) as { properties: object }).properties ?? {}) : {};
+  return plainRoute<Deps, string>({
     ...route,
-    method: 'post',
+    method: row.method,
     path: row.path,
     summary: row.summary,
-    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    parameters: row.method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [],
     requestBody: {
       required: true,
       content: {
@@ -27,7 +41,7 @@ export const uploadRoute = <Deps>({ row, file, created, ...route }: UploadRoute<
           schema: {
             type: 'object',
             required: [UPLOAD_FIELD],
-            properties: { [UPLOAD_FIELD]: { type: 'string', format: 'binary', description: file } },
+            properties: { [UPLOAD_FIELD]: { type: 'string', format: 'binary', description: file }, ...fields },
             additionalProperties: false,
           },
           example: { [UPLOAD_FIELD]: 'the bytes of the file' },
@@ -35,11 +49,12 @@ export const uploadRoute = <Deps>({ row, file, created, ...route }: UploadRoute<
       },
     },
     responses: {
-      201: {
-        description: created,
-        headers: { Location: { schema: { type: 'string' } }, ETag: { schema: { type: 'string' } } },
-        content: jsonContentOf(row.reply!, 'output', {}),
+      [status]: {
+        description: answer,
+        headers: { ...(status === 201 ? { Location: header } : {}), ...(row.noETag ? {} : { ETag: header }) },
+        content: jsonContentOf(row.reply!, 'output', UPLOAD_SCHEMAS),
       },
     },
-    problems: [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503],
+    problems: PROBLEMS,
   });
+};

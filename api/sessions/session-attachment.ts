@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { addAttachment, assertAcceptsFiles, type DetectContentType, MAX_ATTACHMENT_BYTES } from '../../commands/sessions/add-attachment.ts';
+import type { DetectContentType } from '../../commands/files/content-type.ts';
+import { addAttachment, assertAcceptsFiles, MAX_ATTACHMENT_BYTES } from '../../commands/sessions/add-attachment.ts';
 import { requireWriter } from '../../commands/sessions/session-access.ts';
 import { AttachmentRead } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
@@ -56,7 +57,7 @@ const routes = [
     description: `A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the runner key of the session's agent. Who has started the session may add files, too, with the permission \`agent:assign\` on the agent.`,
     tag: 'Sessions',
     file: 'The file',
-    created: 'The new attachment',
+    answer: 'The new attachment',
     handler: acceptUpload,
   }),
 ];

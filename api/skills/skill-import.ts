@@ -50,7 +50,7 @@ const routes = [
     description: `The archive has a file \`SKILL.md\` at its root or in its only folder. It starts with YAML between two lines \`---\`, with the fields \`name\` and \`description\`; the rest are the instructions. The slug is derived from the name, and the skill is private. The archive has at most ${MAX_ARCHIVE_BYTES} bytes; archives with links, with paths that lead outside or clash, or with files that are too many or too large are refused. A file must arrive with at least 64 KiB per second, otherwise the response is 408.\n\nRequires the permission \`tenant:skills:write\`.`,
     tag: 'Skills',
     file: 'The zip archive',
-    created: 'The new skill',
+    answer: 'The new skill',
     handler: importRoute,
   }),
 ];

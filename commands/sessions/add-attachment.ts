@@ -1,19 +1,10 @@
-import { cleanDisplayText } from '../../domain/fields.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import type { DetectContentType } from '../files/content-type.ts';
+import { shownFilename } from '../files/filename.ts';
 import { loadSession } from './session-access.ts';
 
-/**
- * Finds the content type of a file by its bytes, never by its name. A text is `text/plain`, even if it is HTML or SVG;
- * what is unknown is `application/octet-stream`.
- */
-export type DetectContentType = (bytes: Uint8Array) => Promise<string>;
-
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
-const MAX_FILENAME_LENGTH = 255;
-
-/** Returns the name of a file without the folders before it, as it can be shown on one line. */
-const shownFilename = (filename: string): string => cleanDisplayText(filename.split(/[/\\]/).at(-1)!, MAX_FILENAME_LENGTH) ?? 'file';
 
 /** An attachment as AttachmentRead shows it. `digest` is its digest as paths name it. */
 export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({

@@ -5,7 +5,14 @@ export type ArchiveFile = { readonly path: string; readonly size: number };
 export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly kept: ReadonlyMap<string, Uint8Array> };
 
 /** Which files of an archive `Unpack` keeps, and how many bytes each of them may have. */
-export type KeepFiles = { readonly isKept: (path: string) => boolean; readonly maxBytes: number };
+export type KeepFiles = {
+  readonly isKept: (path: string) => boolean;
+  readonly maxBytes: number;
+  /** Called with the path and the first bytes of every file, at most HEAD_BYTES. */
+  readonly inspect?: (path: string, head: Uint8Array) => void;
+};
+
+export const HEAD_BYTES = 65_536;
 
 /**
  * Unpacks a zip archive in memory, checks every entry of it, and drops all bytes but those of the kept files. Archives

@@ -1,4 +1,4 @@
-import type { DetectContentType } from '../../commands/sessions/add-attachment.ts';
+import type { DetectContentType } from '../../commands/files/content-type.ts';
 
 const UNKNOWN = 'application/octet-stream';
 const TEXT = 'text/plain';

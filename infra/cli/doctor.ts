@@ -6,6 +6,7 @@ import { listenUrl, loopback } from '../listen-url.ts';
 import { MIN_SAFE_VERSION } from '../nats/server-version.ts';
 import { checkCertificate, checkClocks, checkPublicUrl } from './address-checks.ts';
 import { checkBlobStore } from './blob-check.ts';
+import { checkClamav } from './clamav-check.ts';
 import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
 import * as Check from './health-checks.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
@@ -91,6 +92,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),
     examine('public URL', 'correct PUBLIC_URL', () => checkPublicUrl(publicUrl, isPublic, expected)),
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),
+    examine('virus scan', 'correct CLAMAV_URL', () => checkClamav(config)),
     examine('payments', 'allow connections to api.stripe.com:443', () => checkStripe(config)),
     examine('NATS sync', 'correct ANNALS_DATA', () => checkSyncInterval(annalsData, natsUrl)),
   ]);

@@ -3,6 +3,9 @@ import type { Hono } from 'hono';
 import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
+import { mountPictures } from '../../api/files/picture.ts';
+import { mountFileScan } from '../../api/files/scan.ts';
+import { mountFiles } from '../../api/files/stored-file.ts';
 import { openapi } from '../../api/http/openapi.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
@@ -10,7 +13,6 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { mountSessionAttachments } from '../../api/sessions/session-attachment.ts';
-import { mountFiles } from '../../api/sessions/session-file.ts';
 import { mountSkillImport } from '../../api/skills/skill-import.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
@@ -27,6 +29,8 @@ import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
+import { createVirusScan } from '../files/clamav.ts';
+import { encodePicture } from '../files/encode-picture.ts';
 import { createCodeHost } from '../git/code-host.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -213,6 +217,9 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot });
     mountSessionAttachments(app, runtime, { detectContentType, withSlot });
     mountFiles(app, runtime);
+    mountPictures(app, runtime, { encodePicture, withSlot });
+    const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
+    mountFileScan(app, runtime, { detectContentType, unpack: unpackZip, findVirus, withSlot });
     mountSystemRoutes(app, {
       readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
       metrics: metrics.text,

@@ -91,14 +91,15 @@ const MALFORMED = [
   'x'.repeat(2_000),
 ];
 
-/** Any connector of this form can be named: a sync creates it. */
-const CONNECTOR_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
+/** Any connector and use case of this form can be named: a change creates it. */
+const FREE_NAMES = ['connector', 'key'];
+const FREE_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 test('a malformed id or name in the path gets 404 and has no effect', async () => {
   const before = eventCount();
   for (const call of calls)
     for (const { name } of call.idPositions.filter((one) => one.in === 'path'))
-      for (const text of MALFORMED.filter((one) => name !== 'connector' || !CONNECTOR_NAME.test(one))) {
+      for (const text of MALFORMED.filter((one) => !FREE_NAMES.includes(name) || !FREE_NAME.test(one))) {
         const path = pathOf(call, { [name]: encodeURIComponent(text) });
         const query = new URLSearchParams(requiredQuery(call)).toString();
         const key = dataset.keys[/^\/(api\/v1\/)?admin\//.test(call.path) ? 'super-admin' : 'owner'];

@@ -8,6 +8,7 @@ import { plainPaths } from '../../api/plain-routes.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import { listen } from '../../infra/http/listen.ts';
 import { createRateLimiter } from '../../infra/ratelimit/limiter.ts';
+import { PLAIN_ROUTE_HEADERS } from '../fixtures/plain-route-headers.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
 
@@ -120,40 +121,14 @@ test('every route sends the security headers, to callers without a credential, w
 const PAGE =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The expected status, Content-Type and Cache-Control of each plain route for a caller without a credential. */
-const plain: Record<string, readonly [number, string | undefined, string]> = {
-  'get /livez': [200, 'application/json', 'no-store'],
-  'get /readyz': [200, 'application/json', 'no-store'],
-  'get /metrics': [401, 'application/problem+json', 'no-store'],
-  'get /problems/{type}': [404, 'application/problem+json', 'no-store'],
-  'get /openapi.json': [200, 'application/json', 'no-store'],
-  'get /asyncapi.json': [200, 'application/json', 'no-store'],
-  'get /docs': [200, 'text/html; charset=utf-8', 'no-store'],
-  'get /docs/scalar.js': [200, 'text/javascript; charset=utf-8', 'public, max-age=86400'],
-  'get /docs/boot.js': [200, 'text/javascript; charset=utf-8', 'no-store'],
-  'post /hooks/inbound/{integration_id}': [404, 'application/problem+json', 'no-store'],
-  'post /hooks/skills/{webhook_id}': [401, 'application/problem+json', 'no-store'],
-  'post /hooks/payments': [401, 'application/problem+json', 'no-store'],
-  'get /tenant/{tenant_id}/deliveries/{delivery_id}/body': [401, 'application/problem+json', 'no-store'],
-  'post /tenant/{tenant_id}/skills/import': [401, 'application/problem+json', 'no-store'],
-  'post /tenant/{tenant_id}/sessions/{session_id}/attachments': [401, 'application/problem+json', 'no-store'],
-  'get /tenant/{tenant_id}/files/{digest}': [401, 'application/problem+json', 'no-store'],
-  'get /tenant/{tenant_id}/audit-logs/export': [401, 'application/problem+json', 'no-store'],
-  'get /auth/login': [409, 'application/problem+json', 'no-store'],
-  'get /auth/callback': [401, 'application/problem+json', 'no-store'],
-  'post /auth/logout': [401, 'application/problem+json', 'no-store'],
-  'post /invitations/accept': [415, 'application/problem+json', 'no-store'],
-  'get /': [404, 'application/problem+json', 'no-store'],
-};
-
 test('every route outside the operation tables has the status, Content-Type and Cache-Control that this test lists for it', async () => {
-  const found: typeof plain = {};
+  const found: typeof PLAIN_ROUTE_HEADERS = {};
   for (const { name, method, path, filled } of routes.filter(({ path }) => path in plainPaths)) {
     const { status, headers } = await ask(method, filled);
     found[name] = [status, headers['content-type'], headers['cache-control']!];
     assert.is(headers['content-security-policy'], path === '/docs' ? PAGE : undefined, name);
   }
-  assert.equal(found, plain);
+  assert.equal(found, PLAIN_ROUTE_HEADERS);
 });
 
 test('the type URL of each problem returns its description', async () => {

@@ -106,6 +106,29 @@ test('a file of 25 MiB is accepted, and one byte more is refused with 413 and th
   assert.equal([refused.status, (refused.body as Json).limit], [413, MAX_BYTES]);
 });
 
+test('a range of a file is answered with 206, one behind its end with 416, and a Range with a stale If-Range with the whole file', async () => {
+  const session = await p.startSession();
+  const content = randomBytes(200_000);
+  const { sha256 } = (await upload(session, { content })).body as Json;
+  const get = async (headers: Record<string, string>, method = 'GET') => {
+    const response = await p.app.request(`${p.tenant}/files/${sha256}`, {
+      method,
+      headers: { authorization: `Bearer ${p.key}`, ...headers },
+    });
+    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+  const part = await get({ range: 'bytes=70000-139999' });
+  assert.equal([part.status, part.headers.get('content-range')], [206, 'bytes 70000-139999/200000']);
+  assert.is(part.headers.get('content-length'), '70000');
+  assert.ok(part.bytes.equals(content.subarray(70_000, 140_000)));
+  assert.ok((await get({ range: 'bytes=-5' })).bytes.equals(content.subarray(-5)));
+  const behind = await get({ range: 'bytes=200000-' });
+  assert.equal([behind.status, behind.headers.get('content-range')], [416, 'bytes */200000']);
+  assert.is((await get({ range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
+  assert.is((await get({ range: 'bytes=0-1', 'if-range': `"${sha256}"` })).status, 206);
+  assert.equal([(await get({ range: 'bytes=0-1' }, 'HEAD')).status, (await get({})).headers.get('accept-ranges')], [206, 'bytes']);
+});
+
 test('a body that is no form with one file named upload is refused and stores nothing', async () => {
   const session = await p.startSession();
   const count = p.eventsOf('SessionAttachmentAdded').length;

@@ -158,6 +158,9 @@ POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:r
 GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:read
 PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
+PUT    /tenant/{tenant_id}/brand/favicon                                tenant:settings:write
+PUT    /tenant/{tenant_id}/brand/logo                                   tenant:settings:write
+POST   /tenant/{tenant_id}/files/scan                                   tenant:read
 GET    /me                                                              any
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write

@@ -74,6 +74,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   failover_chain: 'fallback model',
   tool_id: 'tool',
   connector: 'connector',
+  key: 'use case',
   plan_id: 'plan',
   name: 'projection',
   rebuild: 'rebuild',

@@ -1,5 +1,6 @@
 import { tokenOf } from '../../domain/event.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { pictureOf } from '../fixtures/polyglots.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { skillArchive } from '../fixtures/zip-archive.ts';
 import { type Rule, ruleFor } from './access-rules.ts';
@@ -59,7 +60,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 const MISSING_ID = 'cmissing00000000000000000';
 
 /** Types of resources whose names a caller chooses: each tenant has every such name. */
-const FREE_NAMES: readonly ResourceType[] = ['connector'];
+const FREE_NAMES: readonly ResourceType[] = ['connector', 'use case'];
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event'];
@@ -155,12 +156,17 @@ const asOfNow = (call: Call): [string, string][] => [
   ...(has(call, 'limit') ? [['limit', '1'] as [string, string]] : []),
 ];
 
-/** The options of a request whose body is a form with an archive. Undefined if the operation has no such body. */
-const formFor = ({ requestBody }: Call, more: object) =>
+const PICTURE = await pictureOf('png');
+
+/**
+ * The options of a request whose body is a form with a picture or an archive. Undefined if the operation has no such
+ * body.
+ */
+const formFor = ({ requestBody, path }: Call, more: object) =>
   requestBody && 'multipart/form-data' in requestBody.content
     ? {
         raw: formBody(
-          { name: 'upload', filename: 'a.zip', content: skillArchive() },
+          { name: 'upload', filename: 'a', content: /\/(favicon|logo|icon)$/.test(path) ? PICTURE : skillArchive() },
           ...Object.keys(more).map((name) => ({ name, content: 'x' })),
         ),
         headers: { 'content-type': FORM_TYPE },

@@ -22,6 +22,7 @@ export type ResourceType =
   | 'heir'
   | 'tool'
   | 'connector'
+  | 'use case'
   | 'api key'
   | 'runner key'
   | 'integration'
@@ -168,6 +169,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     heir: ids.manager,
     tool: tool.id,
     connector: 'mailer',
+    'use case': 'coding',
     'api key': apiKey.id,
     'runner key': runnerKey.id,
     integration: integration.id,

@@ -1,12 +1,14 @@
 import type { Context, Hono } from 'hono';
+import { brandPictureWithDigest } from '../../commands/files/picture.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
+import { bytesInRange, rangeIn } from '../http/byte-range.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
-import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 
@@ -14,11 +16,15 @@ const PATH = '/tenant/:tenant_id/files/:digest';
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
- * Finds a file that the caller may read, because they may read the sessions of an agent that has it.
+ * Finds a file that the caller may read: a picture of the tenant, or a file of a session of an agent whose sessions they
+ * may read.
  * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
  */
-const findReadable = async (ctx: Ctx, digest: string): Promise<AgentFile> => {
-  const files = DIGEST.test(digest) ? await filesWithDigest(ctx.reads, ctx.tenant, digest) : [];
+const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
+  if (!DIGEST.test(digest)) throw notFound();
+  const picture = await brandPictureWithDigest(ctx, digest);
+  if (picture) return picture;
+  const files = await filesWithDigest(ctx.reads, ctx.tenant, digest);
   let refusal: unknown = notFound();
   for (const file of files) {
     if (await ctx.may('agent:chat:read', file.agent_id)) return file;
@@ -47,18 +53,25 @@ const getFile = (runtime: Runtime) => {
     if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return c.body(null, 304, { etag });
     const blob = await ctx.blobs.get(digest);
     if (!blob) throw notFound();
+    const ifRange = c.req.header('if-range');
+    const range = ifRange === undefined || ifRange === etag ? rangeIn(c.req.header('range'), blob.size) : null;
+    if (range === 'unsatisfiable') return c.body(null, 416, { 'content-range': `bytes */${blob.size}`, 'cache-control': 'no-store' });
     const headers = {
+      'accept-ranges': 'bytes',
       'content-type': content_type === 'text/plain' ? 'text/plain; charset=utf-8' : content_type,
       'content-disposition': dispositionOf(filename),
       'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; sandbox",
       'cross-origin-resource-policy': 'same-origin',
       'cache-control': 'private, no-store',
-      'content-length': String(blob.size),
+      'content-length': String(range ? range.end - range.start + 1 : blob.size),
+      ...(range && { 'content-range': `bytes ${range.start}-${range.end}/${blob.size}` }),
       etag,
     };
-    if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    return c.body(ReadableStream.from(abortOnError(c, runtime, blob.content)) as never, 200, headers);
+    const status = range ? 206 : 200;
+    if (c.req.method === 'HEAD') return c.body(null, status, headers);
+    const content = range ? bytesInRange(blob.content, range) : blob.content;
+    return c.body(ReadableStream.from(abortOnError(c, runtime, content)) as never, status, headers);
   };
 };
 
@@ -69,15 +82,22 @@ const routes = [
     operationId: 'getFile',
     summary: 'Download a file',
     description:
-      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete.\n\nRequires the permission `agent:chat:read` on an agent with a session that has the file.',
-    tag: 'Sessions',
+      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session that has the file; for a picture of the tenant, `tenant:read`.',
+    tag: 'Files',
+    parameters: [headerParameter('Range', 'One range of bytes, such as `bytes=0-1023`', false)],
     responses: {
       200: {
         description: 'The bytes of the file',
         headers: { ETag: { description: 'The SHA-256 of the file, for If-None-Match', schema: { type: 'string' } } },
         content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
       },
+      206: {
+        description: 'The range of bytes',
+        headers: { 'Content-Range': { schema: { type: 'string' } } },
+        content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+      },
       304: { description: 'The file matches the ETag in If-None-Match' },
+      416: { description: 'The file has none of the bytes of the range' },
     },
     problems: [401, 403, 404, 409, 422, 429, 503],
     handler: getFile,
