@@ -13,7 +13,7 @@ import { readBacklog } from '../nats/consumer-backlog.ts';
 import { isReachable, openPool } from '../postgres/pool.ts';
 import type { Projections } from '../projector/projector.ts';
 import { createRelayLag } from '../reactors/relay-lag.ts';
-import type { RelayThread } from '../reactors/relay-thread.ts';
+import type { RelayProcess } from '../reactors/relay-process.ts';
 import { memoizeFor } from './readiness.ts';
 
 /** Values that take longer to read are reused for this long. */
@@ -25,7 +25,7 @@ export type WorkParts = {
   readonly logger: Logger;
   readonly broker: ReturnType<typeof connectInBackground>;
   readonly projector: Projections;
-  readonly relay: () => RelayThread | undefined;
+  readonly relay: () => RelayProcess | undefined;
 };
 
 /**

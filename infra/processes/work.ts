@@ -16,7 +16,7 @@ import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
-import { type RelayThread, startRelayThread } from '../reactors/relay-thread.ts';
+import { type RelayProcess, startRelayProcess } from '../reactors/relay-process.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import { startScheduler } from '../reactors/scheduler.ts';
@@ -29,7 +29,7 @@ const STOPPED_STREAM_REMEDY =
   'free disk space for nats-server; if that does not help, restart nats-server: its stream stopped at a write error';
 const REPORT_INTERVAL_MS = 1_000;
 
-const relayStatus = (relay: RelayThread): ReactorStatus => {
+const relayStatus = (relay: RelayProcess): ReactorStatus => {
   const { state, last_error, is_stream_stopped } = relay.status();
   const works = state !== 'waiting';
   if (works) return { name: 'delivery to runners', works, reason: null };
@@ -53,7 +53,7 @@ const openTargetServices = async (config: Config, log: Log) => {
 };
 
 /** The reactors that need the broker. */
-type BrokerReactors = { readonly relay: RelayThread; readonly recorder: AcknowledgementRecorder };
+type BrokerReactors = { readonly relay: RelayProcess; readonly recorder: AcknowledgementRecorder };
 
 /**
  * Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server.
@@ -94,8 +94,8 @@ export const work = async (config: Config): Promise<Closable> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;
     const addresses = { natsUrl, natsAccountSeed, eventstoreUrl: config.eventstoreUrl! };
-    const task = { ...addresses, publicUrl, masterKeyFile, compileCache: COMPILE_CACHE };
-    const relay = startRelayThread({ task, logger, onDamage });
+    const task = { ...addresses, publicUrl, masterKeyFile };
+    const relay = startRelayProcess({ task, compileCache: COMPILE_CACHE, logger, onDamage });
     const recorder = startAcknowledgementRecorder({ log, nats, logger, ...(metrics && { onSettled: metrics.onSettled }) });
     ofBroker = { relay, recorder };
     streamReports = reportStreams(ofBroker);

@@ -1,10 +1,12 @@
 // limit: 120 s for this file (test/run.ts)
+import { existsSync, readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { manager, STREAM } from '../../infra/nats/jetstream.ts';
 import { COMPILE_CACHE } from '../../infra/processes/compile-cache.ts';
 import { createRelayLag } from '../../infra/reactors/relay-lag.ts';
-import { startRelayThread } from '../../infra/reactors/relay-thread.ts';
+import { startRelayProcess } from '../../infra/reactors/relay-process.ts';
+import { startProgram } from '../fixtures/child-process.ts';
 import { appendDeliveries, eventIdOf } from '../fixtures/generated-log.ts';
 import { type NatsServer, startNatsServer, waitUntil } from '../fixtures/nats-server.ts';
 import { startStore } from '../fixtures/store-process.ts';
@@ -32,7 +34,7 @@ const startServices = async () => {
   });
   const { natsUrl, natsAccountSeed } = broker.address;
   const addresses = { natsUrl, natsAccountSeed, publicUrl: 'http://127.0.0.1', eventstoreUrl: store.url };
-  return { log, broker, task: { ...addresses, masterKeyFile: '', compileCache: COMPILE_CACHE } };
+  return { log, broker, task: { ...addresses, masterKeyFile: '' } };
 };
 
 const messagesOf = async (broker: NatsServer): Promise<{ id: string; at: number }[]> => {
@@ -49,7 +51,7 @@ const messagesOf = async (broker: NatsServer): Promise<{ id: string; at: number 
 test('the relay publishes a delivery at once while the event loop of its process is blocked, and reports its position', async () => {
   const { log, broker, task } = await startServices();
   const { logger } = recordingLogger();
-  const relay = startRelayThread({ task, logger });
+  const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });
   afterTest(relay.close);
   await appendDeliveries(log, 0, 5, now());
   await waitUntil(() => relay.status().published === 5);
@@ -79,32 +81,84 @@ test('the relay publishes a delivery at once while the event loop of its process
   assert.is(await relay.publishedThrough(), null);
 });
 
-test('if the thread of the relay fails, the status says why, and the thread is started again until it works', async () => {
+test('if the process of the relay fails, the status says why, and it is started again until it works', async () => {
   const { log, broker, task } = await startServices();
   await appendDeliveries(log, 0, 3, now());
   const { logger, warnings } = recordingLogger();
   const failing = { ...task, eventstoreUrl: 'not a connection string' };
-  const relay = startRelayThread({ task: failing, logger });
+  const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task: failing, logger });
   afterTest(relay.close);
   await waitUntil(() => warnings.length >= 2);
-  assert.equal([...new Set(warnings)], ['the thread of the relay has failed and is started again']);
+  assert.equal([...new Set(warnings)], ['the process of the relay has failed and is started again']);
   assert.is(relay.status().state, 'waiting');
-  assert.match(relay.status().last_error!, /the thread of the relay has failed: /);
+  assert.match(relay.status().last_error!, /the process of the relay has failed: /);
   failing.eventstoreUrl = task.eventstoreUrl;
   await waitUntil(() => relay.status().published === 3);
   assert.is((await messagesOf(broker)).length, 3);
 });
 
-test('the thread of the relay ends promptly when it is closed before the broker can be reached', async () => {
+test('the process of the relay ends promptly when it is closed before the broker can be reached', async () => {
   const { broker, task } = await startServices();
   await broker.kill();
   const { logger } = recordingLogger();
-  const relay = startRelayThread({ task, logger });
+  const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });
   await waitUntil(() => relay.status().last_error !== null);
   assert.match(relay.status().last_error!, /no connection to the message broker/);
   const startedAt = Date.now();
   await relay.close();
   assert.ok(Date.now() - startedAt < 8_000, `${Date.now() - startedAt} ms`);
+});
+
+/** The child processes of a process, each with its session. Linux only. */
+const childrenOf = (pid: number): { pid: number; session: number }[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+    .split(' ')
+    .filter(Boolean)
+    .map((child) => ({
+      pid: Number(child),
+      session: Number(
+        readFileSync(`/proc/${child}/stat`, 'latin1')
+          .replace(/^.*\) /s, '')
+          .split(' ')[3],
+      ),
+    }))
+    .filter(({ pid: child }) => readFileSync(`/proc/${child}/cmdline`, 'latin1').includes('relay-main'));
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('the relay is in a scheduling group of its own, and is started again after it was killed', async () => {
+  const { log, broker, task } = await startServices();
+  const { logger, warnings } = recordingLogger();
+  const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });
+  afterTest(relay.close);
+  await appendDeliveries(log, 0, 1, now());
+  await waitUntil(() => relay.status().published === 1);
+  const [first] = childrenOf(process.pid);
+  assert.is(first!.session, first!.pid);
+  process.kill(first!.pid, 'SIGKILL');
+  await waitUntil(() => warnings.length === 1);
+  assert.match(relay.status().last_error!, /ended by SIGKILL/);
+  await appendDeliveries(log, 1, 3, now());
+  await waitUntil(() => relay.status().published === 2);
+  assert.is((await messagesOf(broker)).length, 3);
+  await relay.close();
+  assert.equal(childrenOf(process.pid), []);
+});
+
+onLinux('the relay ends when its parent process is killed', async () => {
+  const { task } = await startServices();
+  const script = `
+    import { startRelayProcess } from '${new URL('../../infra/reactors/relay-process.ts', import.meta.url)}';
+    const ignore = () => {};
+    const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+    const relay = startRelayProcess({ compileCache: ${JSON.stringify(COMPILE_CACHE)}, task: ${JSON.stringify(task)}, logger });
+    setInterval(() => relay.status().state === 'relaying' && console.log('relaying'), 20);`;
+  const parent = startProgram(process.execPath, ['--input-type=module', '-e', script]);
+  afterTest(parent.stop);
+  await parent.waitForOutput(/relaying/);
+  const [relay] = childrenOf(parent.child.pid!);
+  parent.child.kill('SIGKILL');
+  await waitUntil(() => !existsSync(`/proc/${relay!.pid}`));
 });
 
 test.run();

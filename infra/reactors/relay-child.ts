@@ -1,4 +1,3 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { tokenOf } from '../../domain/event.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
@@ -6,11 +5,8 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { openEventOpener } from '../vault/event-opener.ts';
 import { type Relay, type RelayLogger, type RelayStatus, startRelay } from './relay.ts';
 
-/** What the thread needs to know. `compileCache` is the directory of Node's compile cache. */
-export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & {
-  readonly eventstoreUrl: string;
-  readonly compileCache: string;
-};
+/** What the process needs to know. */
+export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & { readonly eventstoreUrl: string };
 
 /** `published` is a consistency token: the position up to which this relay has published every event, or null. */
 export type RelayReport = { readonly status: RelayStatus; readonly published: string | null };
@@ -18,30 +14,31 @@ export type RelayReport = { readonly status: RelayStatus; readonly published: st
 export type LogLevel = keyof RelayLogger;
 
 /**
- * The messages of the thread. `logged` is a line for the log, `damaged` is about a damaged record of the event log,
- * `closed` says that the relay has stopped and the thread may be ended.
+ * The messages of the process. `logged` is a line for the log, `damaged` is about a damaged record of the event log,
+ * `failed` says why the process ends.
  */
 export type RelayMessage =
   | ({ readonly kind: 'report' } & RelayReport)
   | { readonly kind: 'logged'; readonly level: LogLevel; readonly fields: object; readonly text: string }
   | { readonly kind: 'damaged'; readonly message: string }
-  | { readonly kind: 'closed' };
+  | { readonly kind: 'failed'; readonly reason: string };
 
-/** `report`: the thread sends a report at once. `close`: the thread stops the relay. */
-export type RelayRequest = 'report' | 'close';
+/** `start` comes first. `report`: the process sends a report at once. `close`: the process stops the relay and ends. */
+export type RelayRequest = { readonly kind: 'start'; readonly task: RelayTask } | { readonly kind: 'report' | 'close' };
 
 /** How often a report is sent without a request, in milliseconds. */
 export const REPORT_INTERVAL_MS = 1_000;
-/** How often the thread checks whether the relay's state has changed, in milliseconds. */
+/** How often the process checks whether the relay's state has changed, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-const port = parentPort!;
-const send = (message: RelayMessage): void => port.postMessage(message);
+/** Sends a message to the parent process. Resolves when it is sent, or cannot be. */
+const send = (message: RelayMessage): Promise<void> =>
+  new Promise((resolve) => (process.connected ? process.send!(message, undefined, undefined, () => resolve()) : resolve()));
 
 const logAt =
   (level: LogLevel): RelayLogger['warn'] =>
   (fields, text) =>
-    send({ kind: 'logged', level, fields, text });
+    void send({ kind: 'logged', level, fields, text });
 const logger: RelayLogger = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 
 const UNCONNECTED: RelayStatus = {
@@ -53,9 +50,10 @@ const UNCONNECTED: RelayStatus = {
   is_stream_stopped: false,
 };
 
-const run = (task: RelayTask): void => {
-  const log = openLog(task.eventstoreUrl, { onDamage: (message) => send({ kind: 'damaged', message }) });
-  // The process has a connection of its own, which warns while the broker cannot be reached.
+/** Starts the relay. @returns the functions that answer requests */
+const run = (task: RelayTask) => {
+  const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
+  // The parent process has a connection of its own, which warns while the broker cannot be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
   const starting = broker.whenConnected().then(async (nats) => {
@@ -68,7 +66,7 @@ const run = (task: RelayTask): void => {
     const status = relay?.status() ?? UNCONNECTED;
     const published = relay?.publishedThrough() ?? null;
     reported = { at: performance.now(), state: status.state, reason: status.last_error };
-    send({ kind: 'report', status, published: published && tokenOf(published) });
+    void send({ kind: 'report', status, published: published && tokenOf(published) });
   };
   const timer = setInterval(() => {
     const { state, last_error } = relay?.status() ?? UNCONNECTED;
@@ -83,9 +81,22 @@ const run = (task: RelayTask): void => {
     await relay?.close();
     await broker.close();
     await log.close();
-    send({ kind: 'closed' });
+    // The NATS client may go on trying to connect. So the process does not end by itself.
+    process.exit();
   };
-  port.on('message', (request: RelayRequest) => (request === 'report' ? report() : void close()));
+  return { report, close };
 };
 
-run(workerData as RelayTask);
+let running: ReturnType<typeof run> | undefined;
+
+process.on('message', (request: RelayRequest) => {
+  if (request.kind === 'start') running = run(request.task);
+  else if (request.kind === 'report') running?.report();
+  else void running?.close();
+});
+// The parent process has ended, perhaps without closing the relay.
+process.on('disconnect', () => process.exit());
+process.on('uncaughtException', (error) => {
+  const reason = error instanceof Error ? error.message : String(error);
+  void send({ kind: 'failed', reason }).finally(() => process.exit(1));
+});

@@ -1,0 +1,146 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { type Position, parseToken } from '../../domain/event.ts';
+import { createBackoff } from '../backoff.ts';
+import type { RelayLogger, RelayStatus } from './relay.ts';
+import type { RelayMessage, RelayReport, RelayRequest, RelayTask } from './relay-child.ts';
+
+const MAIN = join(import.meta.dirname, 'relay-main.mjs');
+const RESTART = { minMs: 100, maxMs: 30_000, jitter: 0.25 };
+/** If the process has lived for this long, its end does not count as a failed start. */
+const STABLE_AFTER_MS = 10_000;
+/** If the process has sent no report for this long, the relay counts as not working. */
+const SILENCE_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 500;
+/** How long `close` waits for the process before it kills it. */
+const CLOSE_TIMEOUT_MS = 10_000;
+/**
+ * The relay creates much garbage while it catches up, and needs little memory else. Without this limit, its process
+ * would keep up to 48 MiB.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=2'];
+
+export type RelayProcessParts = {
+  readonly task: RelayTask;
+  /** The directory of Node's compile cache. */
+  readonly compileCache: string;
+  readonly logger: RelayLogger;
+  /** Receives the message of each error that a damaged record of the event log causes. */
+  readonly onDamage?: (message: string) => void;
+};
+
+/** The relay in its process, as the parent process sees it. */
+export type RelayProcess = {
+  /** The last reported status: at most a second old while the relay works. */
+  readonly status: () => RelayStatus;
+  /** Asks the process for the position up to which its relay has published every event. Null if there is no answer. */
+  readonly publishedThrough: () => Promise<Position | null>;
+  readonly close: () => Promise<void>;
+};
+
+const STARTING: RelayReport = {
+  status: { state: 'starting', position: null, published: 0, waiting: 0, last_error: null, is_stream_stopped: false },
+  published: null,
+};
+
+type State = RelayProcessParts & {
+  child: ChildProcess | null;
+  /** Why the process has failed, as it says itself. */
+  reason: string | null;
+  report: RelayReport;
+  reportedAt: number;
+  isClosing: boolean;
+  /** Resolves with the next report; null if nobody waits for one. */
+  answer: PromiseWithResolvers<RelayReport> | null;
+};
+
+const onMessage = (state: State, message: RelayMessage): void => {
+  if (message.kind === 'logged') state.logger[message.level](message.fields, message.text);
+  if (message.kind === 'damaged') state.onDamage?.(message.message);
+  if (message.kind === 'failed') state.reason = message.reason;
+  if (message.kind !== 'report') return;
+  state.report = message;
+  state.reportedAt = performance.now();
+  state.answer?.resolve(message);
+  state.answer = null;
+};
+
+/** Sends a request, if the process still runs. */
+const request = ({ child }: State, message: RelayRequest): void => {
+  if (child?.connected) child.send(message, () => {});
+};
+
+/**
+ * Runs the process once. It has a session of its own, which is a scheduling group on Linux: so it does not wait for CPU
+ * time that this process and its projections use up. Resolves when it has ended.
+ * @returns why, and how many milliseconds it has lived
+ */
+const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
+  new Promise((resolve) => {
+    const startedAt = performance.now();
+    const child = fork(MAIN, [state.compileCache], { detached: true, execArgv: NODE_FLAGS });
+    const end = (reason: string): void => {
+      state.child = null;
+      resolve({ reason: state.reason ?? reason, ms: performance.now() - startedAt });
+    };
+    Object.assign(state, { child, reason: null, reportedAt: startedAt });
+    child.on('message', (message: RelayMessage) => onMessage(state, message));
+    child.on('error', (error) => child.pid === undefined && end(error.message));
+    child.on('exit', (code, signal) => end(signal ? `it was ended by ${signal}` : `it has ended with code ${code}`));
+    request(state, { kind: 'start', task: state.task });
+  });
+
+/** Starts the process again whenever it ends, until it is to be closed. */
+const keepRunning = async (state: State, closing: AbortSignal): Promise<void> => {
+  const backoff = createBackoff(RESTART);
+  while (!state.isClosing) {
+    const { reason, ms } = await runOnce(state);
+    if (state.isClosing) return;
+    if (ms > STABLE_AFTER_MS) backoff.reset();
+    const last_error = `the process of the relay has failed: ${reason}`;
+    state.report = { status: { ...state.report.status, state: 'waiting', waiting: 0, last_error }, published: null };
+    state.logger.warn({ error: reason }, 'the process of the relay has failed and is started again');
+    await backoff.wait(closing);
+  }
+};
+
+const statusOf = ({ report: { status }, child, reportedAt, isClosing }: State): RelayStatus => {
+  if (isClosing || !child || performance.now() - reportedAt < SILENCE_MS) return status;
+  return { ...status, state: 'waiting', last_error: 'the process of the relay does not answer' };
+};
+
+const ask = async (state: State): Promise<RelayReport | null> => {
+  if (!state.child) return null;
+  state.answer ??= Promise.withResolvers();
+  request(state, { kind: 'report' });
+  const timer = Promise.withResolvers<null>();
+  const timeout = setTimeout(() => timer.resolve(null), ANSWER_TIMEOUT_MS);
+  const answer = await Promise.race([state.answer.promise, timer.promise]);
+  clearTimeout(timeout);
+  return answer;
+};
+
+/**
+ * Runs the relay in a process of its own, so that it publishes at once also while projections keep this process busy.
+ * A process that fails is started again. It ends with this process, however that ends.
+ */
+export const startRelayProcess = (parts: RelayProcessParts): RelayProcess => {
+  const closing = new AbortController();
+  const state: State = { ...parts, child: null, reason: null, report: STARTING, reportedAt: 0, isClosing: false, answer: null };
+  const finished = keepRunning(state, closing.signal);
+  return {
+    status: () => statusOf(state),
+    publishedThrough: async () => {
+      const answer = await ask(state);
+      return answer?.published ? parseToken(answer.published) : null;
+    },
+    close: async () => {
+      state.isClosing = true;
+      closing.abort();
+      request(state, { kind: 'close' });
+      const timeout = setTimeout(() => void state.child?.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
+      await finished;
+      clearTimeout(timeout);
+    },
+  };
+};
