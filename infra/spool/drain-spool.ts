@@ -13,10 +13,13 @@ const MAX_FAILED = 1_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 2_000, jitter: 0.25 };
 
 /**
- * What became of a delivery: recorded now, or recorded before. `refused` means that it can never be recorded, and
- * `unavailable` that it has to be tried again.
+ * What became of a delivery: recorded now, or recorded before. `refused` means that it can never be recorded.
+ * `unavailable` means that it has to be tried again, and so does `key_unreadable`: only the data key of its tenant is
+ * the reason, not the event store.
  */
-export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable';
+export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable' | 'key_unreadable';
+
+const isToBeTriedAgain = (result: DrainResult): boolean => result === 'unavailable' || result === 'key_unreadable';
 
 export type DrainOptions = {
   readonly spool: Spool;
@@ -27,6 +30,9 @@ export type DrainOptions = {
   readonly logger: Pick<Logger, 'warn'>;
 };
 
+/** The places of the rows that can be removed, and whether the event store has failed to record one. */
+type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: boolean };
+
 /**
  * The state of one drain. `window` is how many deliveries of one integration are recorded at the same time. `failed`
  * has the integrations whose deliveries could not be recorded lately: others are tried before them, because the reason
@@ -36,14 +42,14 @@ type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 
 /** Handles the result of one delivery. @returns whether its row can be removed */
 const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: WaitingEntry, result: DrainResult): Promise<boolean> => {
-  if (result === 'unavailable') return false;
+  if (isToBeTriedAgain(result)) return false;
   const { tenant, integration, delivery } = entry;
   const isRefused = typeof result !== 'string';
   if (isRefused) {
     logger.warn({ tenant, delivery, error: result.refused }, 'a delivery in the spool was refused, and is kept there');
     await spool.park(seq, result.refused);
   }
-  onDrained(isRefused ? 'parked' : result);
+  onDrained(isRefused ? 'parked' : (result as 'recorded' | 'known' | 'erased'));
   spool.settle(integration);
   return !isRefused;
 };
@@ -51,48 +57,50 @@ const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: Waiti
 /**
  * Records the deliveries of one integration in their order. A few are sent at the same time: the event store handles
  * the appends of one connection in order. After a failure the window is one again, so that the order is kept.
- * @returns the places of the rows that can be removed
  */
-const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<number[]> => {
+const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<Drained> => {
   const done: number[] = [];
   const deliveries = entries.map((waiting) => ({ waiting, delivery: deliveryOf(waiting.entry) }));
   while (deliveries.length > 0) {
     const sent = deliveries.splice(0, deliveries[0]!.delivery.isReplayUnchecked ? 1 : drain.window);
     const results = await Promise.all(sent.map(({ delivery }) => drain.record(delivery)));
     for (const [index, { waiting }] of sent.entries()) if (await settle(drain, waiting, results[index]!)) done.push(waiting.seq);
-    if (results.includes('unavailable')) {
+    const hasStoreFailed = results.includes('unavailable');
+    if (hasStoreFailed) drain.window = 1;
+    if (results.some(isToBeTriedAgain)) {
       drain.failed.add(entries[0]!.entry.integration);
-      drain.window = 1;
-      return done;
+      return { done, hasStoreFailed };
     }
     drain.window = Math.min(MAX_WINDOW, 2 * drain.window);
   }
-  return done;
+  return { done, hasStoreFailed: false };
 };
 
 /**
  * Records the deliveries that wait longest, those of different integrations at the same time. After a failure, tries
- * only one. @returns whether the next page can be tried at once
+ * only one. @returns what to do before the next page: nothing if some were recorded, or others can be tried; else wait
  */
-const drainPage = async (drain: Drain): Promise<boolean> => {
+const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wait'> => {
   const { spool, breaker, failed } = drain;
   const entries = await spool.first({ ...(drain.window === 1 ? ONE : PAGE), except: [...failed] });
   if (entries.length === 0 || failed.size > MAX_FAILED) {
     failed.clear();
-    return false;
+    return 'wait';
   }
   const byIntegration = [...Map.groupBy(entries, ({ entry }) => entry.integration).values()];
   const failedBefore = failed.size;
-  const done = (await Promise.all(byIntegration.map((each) => drainIntegration(drain, each)))).flat();
+  const results = await Promise.all(byIntegration.map((each) => drainIntegration(drain, each)));
+  const done = results.flatMap((result) => result.done);
   if (done.length === 0 && failed.size > failedBefore) {
+    if (!results.some(({ hasStoreFailed }) => hasStoreFailed)) return 'try others';
     breaker.failed();
-    return false;
+    return 'wait';
   }
   // The event store can be reached again, so that was the reason of the failures.
   if (breaker.isOpen()) failed.clear();
   breaker.succeeded();
   if (done.length > 0) await spool.remove(done);
-  return true;
+  return 'recorded';
 };
 
 /**
@@ -106,19 +114,19 @@ export const startSpoolDrain = (options: DrainOptions): { readonly close: () => 
   const backoff = createBackoff(RETRY_DELAY);
   const drain: Drain = { ...options, window: 1, failed: new Set() };
 
-  const drainOnce = (): Promise<boolean> =>
+  const drainOnce = (): ReturnType<typeof drainPage> =>
     drainPage(drain).catch((error: Error) => {
       logger.warn({ error: error.message }, 'the spool of deliveries could not be read or written');
-      return false;
+      return 'wait';
     });
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       await spool.untilFilled(signal);
       if (signal.aborted) return;
-      const isDone = await drainOnce();
-      if (!isDone) await backoff.wait(signal);
-      else backoff.reset();
+      const result = await drainOnce();
+      if (result === 'wait') await backoff.wait(signal);
+      if (result === 'recorded') backoff.reset();
     }
   };
 

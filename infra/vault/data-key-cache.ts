@@ -35,6 +35,14 @@ export type ReportKeys = (tenant: string, error: Error | null) => void;
 const MAX_TENANTS = 1_000;
 const RETRY_AFTER_SECONDS = 30;
 
+/** The refusal of a request that needs a data key which cannot be decrypted. The event store has answered. */
+export class DataKeyUnreadable extends Refusal {
+  constructor() {
+    const detail = "The tenant's data key cannot be decrypted: the operator must restore it, or the master key";
+    super('unavailable', detail, { retryAfter: RETRY_AFTER_SECONDS });
+  }
+}
+
 const isOfLog = (error: unknown): boolean => error instanceof LogError && error.kind !== 'damaged';
 
 /**
@@ -52,8 +60,7 @@ export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKey
     } catch (error) {
       if (isOfLog(error)) throw error;
       report(tenant, error as Error);
-      const detail = "The tenant's data key cannot be decrypted: the operator must restore it, or the master key";
-      throw new Refusal('unavailable', detail, { retryAfter: RETRY_AFTER_SECONDS });
+      throw new DataKeyUnreadable();
     }
   };
 

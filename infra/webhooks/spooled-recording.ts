@@ -8,6 +8,7 @@ import { createCircuitBreaker } from '../spool/circuit-breaker.ts';
 import { type DrainOptions, type DrainResult, startSpoolDrain } from '../spool/drain-spool.ts';
 import type { Spool } from '../spool/open-spool.ts';
 import { entryOf, type SpooledDelivery } from '../spool/spooled-delivery.ts';
+import { DataKeyUnreadable } from '../vault/data-key-cache.ts';
 import { type DeliveryRecorder, retryLater } from './record-delivery.ts';
 
 type Deps = {
@@ -29,6 +30,7 @@ export type SpooledRecording = Pick<RecordingPort, 'record' | 'isReplay'> & {
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
 const resultOf = (error: unknown): DrainResult => {
+  if (error instanceof DataKeyUnreadable) return 'key_unreadable';
   if (isUnavailable(error)) return 'unavailable';
   if (error instanceof Refusal && error.code === 'not_found') return 'erased';
   return { refused: error instanceof Error ? error.message : String(error) };
@@ -55,10 +57,11 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Counts a failed attempt. The other appends that wait are not answered either: they go to the spool as well, before
-   * any delivery that arrives later.
+   * Counts a failed attempt, unless the data key of one tenant was the reason. The other appends that wait are not
+   * answered either: they go to the spool as well, before any delivery that arrives later.
    */
-  const onFailure = (): void => {
+  const onFailure = (error: unknown): void => {
+    if (error instanceof DataKeyUnreadable) return;
     breaker.failed();
     if (spool.status().canTake) recorder.giveUpWaiting();
   };
@@ -76,7 +79,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
       return recorded;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      onFailure();
+      onFailure(error);
       return store(delivery, eventId);
     }
   };
@@ -87,7 +90,7 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
       return await deps.isReplay(...args);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      onFailure();
+      onFailure(error);
       return null;
     }
   };

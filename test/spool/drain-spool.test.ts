@@ -88,6 +88,21 @@ test('an integration whose deliveries cannot be recorded does not hold up the ot
   equal(ofIntegration(recorded, 'stuck'), ofIntegration(all, 'stuck'));
 });
 
+test('deliveries whose data key cannot be decrypted neither open the breaker nor hold up others, and follow when it can', async () => {
+  let isUnreadable = true;
+  let attempts = 0;
+  const { spool, breaker, all, recorded } = await drained(['a', 'b', 'c', 'd', 'ok'], 100, ({ integration }) => {
+    if (!isUnreadable || integration.id === 'ok') return 'recorded';
+    attempts++;
+    return 'key_unreadable';
+  });
+  await eventually('the others are recorded, and the rest was tried again', () => !spool.hasWaiting('ok') && attempts > 20);
+  equal([breaker.isOpen(), ofIntegration(recorded, 'ok')], [false, ofIntegration(all, 'ok')]);
+  isUnreadable = false;
+  await eventually('the spool is empty', () => spool.status().rows === 0);
+  for (const id of ['a', 'b', 'c', 'd']) equal(ofIntegration(recorded, id), ofIntegration(all, id));
+});
+
 test('a delivery that the event store refuses for good is kept aside, and those of an erased tenant are removed', async () => {
   const { spool, recorded, results } = await drained(['a'], 5, ({ id }) => {
     if (id === 'a-1') return { refused: 'too large' };

@@ -1,8 +1,19 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
 import { equal, is, ok } from 'uvu/assert';
+import type { NewDelivery } from '../../commands/webhooks/webhook-ports.ts';
+import { openSpool } from '../../infra/spool/open-spool.ts';
+import { DataKeyUnreadable } from '../../infra/vault/data-key-cache.ts';
+import type { SealedEvents } from '../../infra/vault/sealed-events.ts';
+import { createDeliveryRecorder } from '../../infra/webhooks/record-delivery.ts';
+import { createSpooledRecording } from '../../infra/webhooks/spooled-recording.ts';
 import { eventually } from '../fixtures/child-process.ts';
+import { memoryLog } from '../fixtures/memory-log.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 import { createWebhookPlatform } from '../fixtures/webhook-platform.ts';
+
+const logger = pino({ level: 'silent' });
 
 type Settings = Partial<Parameters<typeof createWebhookPlatform>[2]> & { readonly replay_guard?: string };
 
@@ -116,6 +127,52 @@ test('in an outage a delivery to an integration that this process has not seen g
   const end = given.log.outage();
   is((await other.post(given.hook, '{}', { 'x-github-delivery': 'unseen' })).status, 503);
   end();
+});
+
+test('deliveries of a tenant whose data key cannot be decrypted are stored, and do not open the breaker', async () => {
+  const log = memoryLog();
+  const { dir } = createTempDirectory();
+  const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });
+  await spool.opened;
+  let isUnreadable = true;
+  const sealEvent: SealedEvents['sealEvent'] = ({ tenant }, event) =>
+    isUnreadable && tenant === 'unreadable' ? Promise.reject(new DataKeyUnreadable()) : event;
+  const recorder = createDeliveryRecorder({ log, vault: { sealEvent } });
+  const ignore = (): void => {};
+  const recording = createSpooledRecording({
+    spool,
+    recorder,
+    isReplay: () => false,
+    compareRedelivery: ignore,
+    onDrained: ignore,
+    logger,
+  });
+  afterTest(async () => {
+    await recording.close();
+    await spool.close();
+  });
+  const record = (tenant_id: string, number: number) =>
+    recording.record({
+      integration: { id: `${tenant_id}-hook${number}`, tenant_id },
+      id: `${tenant_id}${number}`,
+      type: 'WebhookAccepted',
+      facts: { received_at: '2026-11-23T00:00:00.000Z' },
+      body: new Uint8Array([number]),
+      ip: '192.0.2.7',
+      user_agent: null,
+    } as unknown as NewDelivery);
+  for (let number = 0; number < 5; number++) equal(await record('unreadable', number), { token: null, isSpooled: true });
+  ok((await record('other', 0)).token, 'the event store is used');
+  is(recording.isBreakerOpen(), false);
+  isUnreadable = false;
+  await eventually('the spool is empty', () => spool.status().rows === 0);
+  equal(
+    log.events
+      .filter(({ tenant }) => tenant === 'unreadable')
+      .map(({ id }) => id)
+      .sort(),
+    Array.from({ length: 5 }, (_, number) => `unreadable${number}`),
+  );
 });
 
 test.run();
