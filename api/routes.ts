@@ -1,5 +1,6 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
+import type { TestDatabase } from '../commands/credentials/database-credential.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
@@ -21,6 +22,8 @@ import { auditOperations } from './audit/audit-log.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
+import { credentialRequestOperations } from './credentials/credential-requests.ts';
+import { linkedIdentityOperations } from './credentials/linked-identities.ts';
 import type { Operations } from './http/operation.ts';
 import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apiKeyOperations } from './identity/api-key.ts';
@@ -61,6 +64,7 @@ export type OperationPorts = {
   readonly codeHost: CodeHost;
   /** Null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
+  readonly testDatabase: TestDatabase;
   readonly createBrokerUser: CreateBrokerUser;
   readonly runnerBroker: RunnerBroker;
   readonly storedDelivery: ReadDelivery;
@@ -73,6 +77,7 @@ export type OperationPorts = {
 const areasOf = ({
   codeHost,
   payments,
+  testDatabase,
   createBrokerUser,
   runnerBroker,
   storedDelivery,
@@ -111,6 +116,7 @@ const areasOf = ({
     ...runnerPresenceOperations(runnerBroker),
     ...agentRuntimeOperationsOf(codeHost),
   },
+  Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase) },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },

@@ -29,6 +29,8 @@ const EXAMPLE_IDS = {
   'budget reservation': 'c0aj5k7x2m9q4t6w1y8b3d5f7',
   'cron job': 'cb3k7m1q9x5w2t8r4v6y0z1u3',
   blackout: 'cd5n8p2s0v7x4y1w6t3r9q2k8',
+  'credential request': 'ca9c3r7e5q1u8s2t4w6y0b3d5',
+  'linked identity': 'ca4l8i2n6k0e5d1t7y3p9w2z6',
   'allowed account': 'chym4l1vfz3zfkkibj3j4wj99',
 } as const;
 

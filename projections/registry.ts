@@ -2,6 +2,8 @@ import { agents } from './agents/agent.ts';
 import { models } from './agents/model.ts';
 import { audit } from './audit/audit-log.ts';
 import { plans } from './billing/plan.ts';
+import { credentialRequests } from './credentials/credential-request.ts';
+import { linkedIdentities } from './credentials/linked-identity.ts';
 import { allowedAccounts } from './identity/allowed-account.ts';
 import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
@@ -25,10 +27,12 @@ export const projections = [
   apikeys,
   audit,
   blackouts,
+  credentialRequests,
   cronJobs,
   deliveries,
   integrations,
   invocations,
+  linkedIdentities,
   models,
   plans,
   replays,

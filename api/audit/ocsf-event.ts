@@ -89,14 +89,14 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     1,
     'Create',
-    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|reserved)$/,
+    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|requested|reserved)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|exported|read|scanned|seen|used)$/],
-  [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked)$/],
+  [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked|unlinked)$/],
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|changed|cleared|closed_to_tenant|cancelled|closing|completed|deactivated|dead_lettered|expired|failed|favorited|job_paused|linked|opened_to_tenant|pinned|promoted|reopened|replay_advanced|replay_cancelled|replay_finished|reordered|replaced|requeued|restored|resumed|retried|rotated|settled|suspended|synced|transferred|unfavorited|updated|usage_counted)$/,
+    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|deactivated|dead_lettered|expired|failed|favorited|job_paused|link_answered|linked|opened_to_tenant|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|restored|resumed|retried|rotated|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 
@@ -120,7 +120,7 @@ const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed)$|user\.suspended$|delivery\.dead_lettered$)/],
   [
     2,
-    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
+    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
   ],
   [2, /[._](?:deleted|disconnected|disallowed|rotated)$/],
 ];

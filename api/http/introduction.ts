@@ -87,6 +87,10 @@ export const TAGS = [
     name: 'Schedules',
     description: 'Cron jobs call an agent or a URL at certain times. On the days of a blackout they do not fire.',
   },
+  {
+    name: 'Credentials',
+    description: 'What runners ask for, accounts at other services, and credentials of databases. Secrets are stored encrypted.',
+  },
   { name: 'Tenants', description: 'Tenants, their members and invitations.' },
   { name: 'Billing', description: 'Plans with their limits, payments of tenants, and payouts to sellers.' },
   { name: 'Users', description: 'The caller, the users of the platform, and the e-mail addresses that may sign in.' },

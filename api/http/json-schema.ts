@@ -89,6 +89,8 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'cron-blackouts': 'The id of the blackout',
   brand: 'The slug of the tenant',
   'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
+  'linked-identities': 'The id of the linked identity',
+  integrations: 'The id of the provider, such as github',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'api-keys': 'The id of the API key',
   'runner-keys': 'The id of the runner key',

@@ -1,5 +1,6 @@
 import {
   CONTENT_TYPE,
+  CREDENTIAL_MESSAGE_TYPE,
   inboundSubject,
   MAX_INLINE_BYTES,
   type RunnerMessageType,
@@ -14,6 +15,7 @@ import {
   MAX_UNACKNOWLEDGED,
   STREAM,
 } from '../../domain/runners/runner-credential.ts';
+import { credentialMessage } from './credential-message.ts';
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
@@ -135,14 +137,18 @@ const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   };
 };
 
+const deliveryMessage = (row: RunnerMessageType, publicUrl: string) => ({
+  headers,
+  payload: envelope(row.type, originOf(row)),
+  examples: [exampleOf(row, publicUrl)],
+});
+
 const messageOf = (row: RunnerMessageType, publicUrl: string) => ({
   name: row.type,
   title: row.type,
   summary: row.summary,
   contentType: CONTENT_TYPE,
-  headers,
-  payload: envelope(row.type, originOf(row)),
-  examples: [exampleOf(row, publicUrl)],
+  ...(row.type === CREDENTIAL_MESSAGE_TYPE ? credentialMessage(publicUrl) : deliveryMessage(row, publicUrl)),
 });
 
 const credential = {

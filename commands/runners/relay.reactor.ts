@@ -4,13 +4,13 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
- * `delivery` the id of the webhook delivery.
+ * `delivery` the id of the webhook delivery; null if the message is for none.
  */
 export type OutgoingMessage = {
   readonly id: string;
   readonly token: string;
   readonly subject: string;
-  readonly delivery: string;
+  readonly delivery: string | null;
   readonly payload: Uint8Array;
 };
 

@@ -24,7 +24,8 @@ export const AgentSkillConfigUpdate = z
 /** The configuration of a skill of an agent, decrypted. */
 export type SkillConfigView = { readonly agent_id: string; readonly skill_id: string; readonly config: Config | null };
 
-const locationOf = (ctx: Ctx, agent_id: string, skill_id: string): SecretLocation => ({
+/** Where the encrypted configuration of a skill of an agent is stored. */
+export const skillConfigLocation = (ctx: Ctx, agent_id: string, skill_id: string): SecretLocation => ({
   tenant: ctx.tenant,
   category: Agent.category,
   id: agent_id,
@@ -41,7 +42,7 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
   if (!stored) return null;
   for await (const { type, data } of ctx.history(Agent, id, { from: stored.revision, limit: 1 }))
     if (type === 'AgentSkillConfigReplaced')
-      return JSON.parse((await ctx.open(locationOf(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
+      return JSON.parse((await ctx.open(skillConfigLocation(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
   throw new Error(`event ${stored.revision} of the agent ${id} is no configuration of a skill`);
 };
 
@@ -86,6 +87,6 @@ export const changeSkillConfig = async (
   // skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };
-  const sealed = await ctx.seal(locationOf(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
+  const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
   return { ...(await ctx.transact(Agent, agent_id, replaceConfig(skill_id, sealed, unchanged))), state: view };
 };

@@ -1,3 +1,4 @@
+import type { CredentialRequestEvent } from '../credentials/credential-request.ts';
 import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
@@ -13,6 +14,8 @@ export const MAX_INLINE_BYTES = 65_536;
 export const CONTENT_TYPE = 'application/cloudevents+json';
 export const SPEC_VERSION = '1.0';
 
+const encoder = new TextEncoder();
+
 /** The NATS subject of the messages to an agent. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
@@ -22,7 +25,8 @@ export const inboundSubject = (tenant: string, agent: string): string => `agents
  */
 export type Message = {
   readonly agent: string;
-  readonly delivery: string;
+  /** The delivery that the message is for; null for any other message, whose acknowledgement is not recorded. */
+  readonly delivery: string | null;
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
@@ -99,6 +103,26 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
 
+/** A message that a credential request is fulfilled. It says nothing of the value: the runner reads its runtime again. */
+const credentialMessage = (event: Recorded, publicUrl: string): Message => {
+  const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
+  const body = encoder.encode('{"status":"fulfilled"}');
+  const source = `${publicUrl}/tenant/${event.tenant}/agents/${agent_id}/credential-requests`;
+  return {
+    agent: agent_id,
+    delivery: null,
+    attributes: { source, subject: event.id, tenant: event.tenant, agent: agent_id, contenttrust: 'trusted' },
+    contentType: 'application/json',
+    body,
+    size: body.length,
+    isJson: true,
+    reference: source,
+  };
+};
+
+/** The CloudEvents type of the message that a credential request is fulfilled. */
+export const CREDENTIAL_MESSAGE_TYPE = 'annals.credential.fulfilled';
+
 /** The events that are sent to runners, by event type. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: {
@@ -111,9 +135,12 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
     summary: "A skill's webhook was called",
     message: skillMessage,
   },
+  CredentialSubmitted: {
+    type: CREDENTIAL_MESSAGE_TYPE,
+    summary: 'A person has answered a credential request of the runner: its runtime has the value',
+    message: credentialMessage,
+  },
 };
-
-const encoder = new TextEncoder();
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 

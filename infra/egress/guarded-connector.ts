@@ -26,7 +26,7 @@ export const resolveByDns: ResolveHost = async (hostname) => {
 };
 
 /** Resolves a name as the operating system does, also with its hosts file. For hosts that the operator has named. */
-const resolveBySystem: ResolveHost = async (hostname) =>
+export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
 
 /** A `lookup` for sockets that returns the addresses that were checked, so that the name is not resolved again. */

@@ -22,7 +22,7 @@ const headersOf = ({ id, token, delivery }: OutgoingMessage, { sequence, message
   const messageHeaders = headers();
   messageHeaders.set('Nats-Msg-Id', id);
   messageHeaders.set('Annals-Position', token);
-  messageHeaders.set('Annals-Delivery', delivery);
+  if (delivery !== null) messageHeaders.set('Annals-Delivery', delivery);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
   // Also send the id of the expected last message. Its sequence alone is not enough, because another process may have
   // stored its own message at that sequence.

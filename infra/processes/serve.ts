@@ -44,6 +44,7 @@ import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
+import { createDatabaseTest } from '../postgres/database-test.ts';
 import { openProjectionAdmin } from '../projector/projection-admin.ts';
 import { createRateLimiter } from '../ratelimit/limiter.ts';
 import { openQuotaTable } from '../ratelimit/quota-table.ts';
@@ -192,6 +193,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,
+    testDatabase: createDatabaseTest({ allow: config.egressAllow }),
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();

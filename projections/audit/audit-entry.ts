@@ -3,6 +3,9 @@ import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Seller from '../../domain/billing/seller.ts';
+import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
+import * as IdentityLink from '../../domain/credentials/identity-link.ts';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
@@ -79,6 +82,9 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
   [RunnerCredential.category]: 'runner_credential',
+  [CredentialRequest.category]: 'credential_request',
+  [IdentityLink.category]: 'identity_link',
+  [LinkedIdentity.category]: 'linked_identity',
   [Rejection.category]: Integration.category,
   [SkillWebhook.category]: 'skill_webhook',
   [SkillRefusal.category]: 'skill_webhook',

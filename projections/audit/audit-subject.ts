@@ -4,6 +4,7 @@ import { DEFAULT_ROLE_PERMISSIONS } from '../../domain/agents/role-permissions.t
 import { jsonEqual } from '../../domain/aggregate.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as Plan from '../../domain/billing/plan.ts';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { Recorded } from '../../domain/event.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
@@ -156,6 +157,11 @@ const FIELDS: Readonly<Record<string, FieldsOf>> = {
   IntegrationUpdated: allFields,
   IntegrationSecretRotated: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
   IntegrationDisconnected: () => ({ connected: false }),
+  DatabaseCredentialStored: ({ sealed_password: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+  IdentityLinked: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+  IdentityTokensRefreshed: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
+  IdentityRefreshRefused: () => ({ connected: false }),
+  IdentityUnlinked: () => ({ connected: false }),
   SkillCreated: skillFields,
   SkillAuthored: skillFields,
   SkillImported: skillFields,
@@ -208,6 +214,7 @@ const FIRST_EVENTS: readonly string[] = [
 const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Agent.category]: ({ tenant }) => tenant,
   [Tool.category]: ({ tenant }) => tenant,
+  [LinkedIdentity.category]: ({ tenant }) => tenant,
   [CronJob.category]: ({ tenant }) => tenant,
   [Blackout.category]: ({ tenant }) => tenant,
   [Tenant.category]: ({ id }) => id,

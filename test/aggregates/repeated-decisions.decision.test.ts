@@ -15,6 +15,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'billing/billing-record.ts openPortal': 'each opening of the billing portal is recorded',
   'billing/seller.ts startOnboarding': 'each link to the onboarding is recorded',
   'billing/budget-hour.ts recordRefusal': 'each refused reservation is recorded, up to a number per hour',
+  'credentials/linked-identity.ts link': 'each time an account is connected, it has other tokens',
   'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/session.ts appendMessage': 'each call appends a message',

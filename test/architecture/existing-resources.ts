@@ -49,6 +49,14 @@ export const createResources = async (p: TestPlatform) => {
     from: '2026-01-01T00:00:00Z',
     to: new Date(Date.now() + 60_000).toISOString(),
   });
+  const runnerKey = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: created })).body as { key: string }).key;
+  const asked = await p.send('POST', `${p.tenant}/agents/${agent}/credential-requests`, {
+    key: runnerKey,
+    body: { skill_id: skill, config_key: 'token', prompt: 'A token' },
+  });
+  const credentialRequest = (asked.body as { id: string }).id;
+  const database = { host: `h${Math.random().toString(36).slice(2)}`, database: 'd', username: 'u', password: 'p' };
+  const identity = await made(`${p.tenant}/database-credentials`, database);
   const limits = { agents: 10_000, members: 10_000, cron_jobs: 10_000, webhooks_per_minute: 10_000 };
   const slug = `p${Math.random().toString(36).slice(2)}`;
   await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
@@ -70,6 +78,8 @@ export const createResources = async (p: TestPlatform) => {
     job,
     replay,
     blackout,
+    credentialRequest,
+    identity,
     models,
     plan: p.eventsOf('PlanCreated')[0]!.id,
   };
@@ -77,7 +87,7 @@ export const createResources = async (p: TestPlatform) => {
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, tool, models, plan, delivery }: Resources) => {
+export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
@@ -85,6 +95,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery }: Re
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ price_id: ['price_team'] },
+    ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
     ...{
@@ -104,10 +115,11 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery }: Re
   };
 };
 
-const idIn = (path: string, { keys, hook, account, job, replay, blackout }: Resources): string => {
+const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity }: Resources): string => {
   if (path.includes('/jobs/')) return replay;
   if (path.includes('cron-jobs')) return job;
   if (path.includes('cron-blackouts')) return blackout;
+  if (path.includes('linked-identities')) return identity;
   if (path.includes('allowed-accounts')) return account;
   if (path.includes('webhook-integrations')) return hook;
   if (path.includes('runner-keys')) return keys.runner;

@@ -35,6 +35,7 @@ const AREAS = [
   'audit',
   'billing',
   'files',
+  'credentials',
   'identity',
   'operations',
   'redaction',

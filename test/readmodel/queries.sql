@@ -5481,6 +5481,408 @@ from
       1
   ) found;
 
+-- credentialRequestPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "request"."doc" as "doc",
+      "request"."created_at" as "value",
+      "request"."id" as "id"
+    from
+      "credential_requests"."requests" as "request"
+    where
+      "request"."tenant_id" = $2
+      and "request"."agent_id" = $3
+    order by
+      "request"."created_at" desc,
+      "request"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- credentialRequestPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "request"."doc" as "doc",
+      "request"."created_at" as "value",
+      "request"."id" as "id"
+    from
+      "credential_requests"."requests" as "request"
+    where
+      "request"."tenant_id" = $2
+      and "request"."agent_id" = $3
+      and ("request"."created_at", "request"."id") < ($4, $5)
+    order by
+      "request"."created_at" desc,
+      "request"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- credentialRequestPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "request"."doc" as "doc",
+      "request"."created_at" as "value",
+      "request"."id" as "id"
+    from
+      "credential_requests"."requests" as "request"
+    where
+      "request"."tenant_id" = $2
+      and "request"."agent_id" = $3
+    order by
+      "request"."created_at" asc,
+      "request"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- credentialRequestPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "request"."doc" as "doc",
+              "request"."created_at" as "value",
+              "request"."id" as "id"
+            from
+              "credential_requests"."requests" as "request"
+            where
+              "request"."tenant_id" = $2
+              and "request"."agent_id" = $3
+              and ("request"."created_at", "request"."id") > ($4, $5)
+            order by
+              "request"."created_at" asc,
+              "request"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "request"."doc" as "doc",
+              "request"."created_at" as "value",
+              "request"."id" as "id"
+            from
+              "credential_requests"."requests" as "request"
+            where
+              "request"."tenant_id" = $6
+              and "request"."agent_id" = $7
+              and "request"."created_at" is null
+            order by
+              "request"."created_at" asc,
+              "request"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- identityPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "identity"."doc" as "doc",
+      "identity"."created_at" as "value",
+      "identity"."id" as "id"
+    from
+      "linked_identities"."identities" as "identity"
+    where
+      "identity"."tenant_id" = $2
+      and "identity"."unlinked" is not true
+    order by
+      "identity"."created_at" desc,
+      "identity"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- identityPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "identity"."doc" as "doc",
+      "identity"."created_at" as "value",
+      "identity"."id" as "id"
+    from
+      "linked_identities"."identities" as "identity"
+    where
+      "identity"."tenant_id" = $2
+      and ("identity"."created_at", "identity"."id") < ($3, $4)
+      and "identity"."unlinked" is not true
+    order by
+      "identity"."created_at" desc,
+      "identity"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- identityPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "identity"."doc" as "doc",
+      "identity"."created_at" as "value",
+      "identity"."id" as "id"
+    from
+      "linked_identities"."identities" as "identity"
+    where
+      "identity"."tenant_id" = $2
+      and "identity"."unlinked" is not true
+    order by
+      "identity"."created_at" asc,
+      "identity"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- identityPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "identity"."doc" as "doc",
+              "identity"."created_at" as "value",
+              "identity"."id" as "id"
+            from
+              "linked_identities"."identities" as "identity"
+            where
+              "identity"."tenant_id" = $2
+              and ("identity"."created_at", "identity"."id") > ($3, $4)
+              and "identity"."unlinked" is not true
+            order by
+              "identity"."created_at" asc,
+              "identity"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "identity"."doc" as "doc",
+              "identity"."created_at" as "value",
+              "identity"."id" as "id"
+            from
+              "linked_identities"."identities" as "identity"
+            where
+              "identity"."tenant_id" = $5
+              and "identity"."created_at" is null
+              and "identity"."unlinked" is not true
+            order by
+              "identity"."created_at" asc,
+              "identity"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- identityPage: of agents
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "identity"."doc" as "doc",
+      "identity"."created_at" as "value",
+      "identity"."id" as "id"
+    from
+      "linked_identities"."identities" as "identity"
+    where
+      "identity"."tenant_id" = $2
+      and (
+        "identity"."agent_id" is null
+        or "identity"."agent_id" = any ($3)
+      )
+      and "identity"."unlinked" is not true
+    order by
+      "identity"."created_at" desc,
+      "identity"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- linkedProvidersOf: call
+select
+  "identity"."provider"
+from
+  "linked_identities"."identities" as "identity"
+where
+  "identity"."tenant_id" = $1
+  and "identity"."agent_id" = $2
+  and "identity"."unlinked" is not true
+order by
+  "identity"."provider";
+
+-- identitiesDueAt: call
+select
+  "identity"."tenant_id",
+  "identity"."id"
+from
+  "linked_identities"."identities" as "identity"
+where
+  "identity"."due_at" <= $1
+order by
+  "identity"."due_at"
+limit
+  100;
+
 -- blackoutById: call
 select
   wanted.at::integer as at,

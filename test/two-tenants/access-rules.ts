@@ -164,6 +164,12 @@ POST   /tenant/{tenant_id}/files/scan                                   tenant:r
 GET    /me                                                              any
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read + runner only
+POST   /tenant/{tenant_id}/credentials                                  agent:skills:write in body
+POST   /tenant/{tenant_id}/database-credentials                         tenant:credentials:write
+GET    /tenant/{tenant_id}/linked-identities                            tenant:read
+DELETE /tenant/{tenant_id}/linked-identities/{id}                       tenant:credentials:write
 POST   /connect/onboarding-link                                         any of a user
 GET    /connect/status                                                  any of a user
 `;

@@ -38,6 +38,9 @@ export type Call = OperationEntry & { readonly method: string; readonly path: st
 /** The price of the plan of the dataset at the payment provider. */
 export const PLAN_PRICE = 'price_of_the_plan';
 
+/** The key for which the credential request of each tenant of the dataset asks. */
+export const CONFIG_KEY = 'token';
+
 const ID = '^c[a-z0-9]{24}$';
 
 /** The type of the resource whose id follows this segment in a path. */
@@ -49,6 +52,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'cron-jobs': 'cron job',
   'cron-blackouts': 'blackout',
   'allowed-accounts': 'allowed account',
+  'linked-identities': 'linked identity',
   roles: 'role holder',
   grants: 'grantee',
   members: 'member',
@@ -65,6 +69,7 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   ids: 'delivery',
   session_id: 'session',
   reservation_id: 'reservation',
+  request_id: 'credential request',
   digest: 'file',
   integration_id: 'integration',
   key_id: 'api key',
@@ -177,6 +182,8 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
   [/\/checkout-session$/, { price_id: PLAN_PRICE }],
+  [/\/database-credentials$/, { host: 'db.example.com', sslmode: 'require', test_connection: false }],
+  [/\/credentials$/, { config_key: CONFIG_KEY }],
   [/\/replay$/, { from: '2026-01-01T00:00:00Z', to: '2026-12-31T00:00:00Z' }],
 ];
 

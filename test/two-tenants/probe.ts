@@ -137,7 +137,7 @@ const targetOf = (call: Call, rule: Rule, variant: Variant): Target => {
     sent.find(({ position }) => position.type === type && (!where || position.in === where))?.state;
   return {
     tenant: of('tenant', 'path') ?? 'own',
-    agent: of('agent', rule.inBody ? 'body' : 'path') ?? 'own',
+    agent: of('agent', rule.inBody ? 'body' : 'path') ?? of('credential request') ?? 'own',
     path: sent.filter(({ position }) => position.in === 'path').map(({ state }) => state),
     body: sent.filter(({ position }) => position.in === 'body').map(({ state }) => state),
     read: call.method === 'GET',

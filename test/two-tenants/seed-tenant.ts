@@ -5,6 +5,7 @@ import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
+import { CONFIG_KEY } from './id-positions.ts';
 
 export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 export type Created = { id: string; user_id: string; key: string; secret: string; url: string; token: string };
@@ -35,6 +36,8 @@ export type ResourceType =
   | 'skill'
   | 'cron job'
   | 'blackout'
+  | 'credential request'
+  | 'linked identity'
   | 'user'
   | 'model'
   | 'fallback model'
@@ -155,6 +158,9 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
   const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
+  const asked = { skill_id: skill, config_key: CONFIG_KEY, prompt: 'A token' };
+  const credentialRequest = await request(p, 'POST', `${tenant}/agents/${agent}/credential-requests`, runnerKey.key, asked);
+  const identity = await post('/database-credentials', { host: 'seed.example.com', database: 'd', username: 'u', password: 'p' });
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
   await reportSubscription(p, id);
   const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
@@ -182,6 +188,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
     skill,
     'cron job': cronJob.id,
     blackout: blackout.id,
+    'credential request': credentialRequest.id,
+    'linked identity': identity.id,
   };
   const sibling: Resources = {
     'cron job': otherJob.id,

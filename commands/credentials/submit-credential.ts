@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import * as Agent from '../../domain/agents/agent.ts';
+import { jsonEqual } from '../../domain/aggregate.ts';
+import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
+import { Id25, idOf } from '../../domain/id.ts';
+import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import { replaceConfig } from '../../domain/skills/agent-skills.ts';
+import type { Ctx, Input, Loaded } from '../context.ts';
+import { JsonObjectField } from '../json-schema-validator.ts';
+import { loadAgentSkill } from '../skills/agent-skills.ts';
+import { openSkillConfig, skillConfigLocation } from '../skills/skill-config.ts';
+import { ConfigKey } from './credential-request.ts';
+
+export const CredentialSubmit = z
+  .strictObject({
+    request_id: idOf('credential request', 'The credential request to fulfil'),
+    skill_id: idOf('skill', 'The skill of the request'),
+    config_key: ConfigKey,
+    value: z
+      .string()
+      .min(1, 'must have at least 1 character')
+      .meta({ description: 'The value. It is stored encrypted, and only the runtime of the agent shows it', examples: ['<secret>'] }),
+  })
+  .meta({ id: 'CredentialSubmit' });
+
+type Submission = Input<typeof CredentialSubmit, 'tenant_id'>;
+type Config = z.output<typeof JsonObjectField>;
+
+const RequestInBody = z.object({ request_id: Id25 });
+
+/**
+ * Checks that the caller may answer the request that a body names. A body without a valid `request_id` passes, because
+ * it is refused later, as invalid. @throws Refusal not_found, forbidden
+ */
+export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
+  const named = RequestInBody.safeParse(body);
+  if (!named.success) return;
+  const { state } = await ctx.load(CredentialRequest, named.data.request_id);
+  if (state.status === 'absent') throw notFound();
+  await ctx.require('agent:skills:write', state.agent_id);
+};
+
+/** Checks that the submission is for this request, which is open. @throws Refusal not_found, conflict, invalid */
+const checkSubmission = (ctx: Ctx, request: CredentialRequest.CredentialRequest, { skill_id, config_key }: Submission): void => {
+  CredentialRequest.assertOpen(request, ctx.at());
+  if (skill_id !== request.skill_id) throw invalid('/skill_id', 'is not the skill of the request', 'wrong_skill');
+  if (config_key !== request.config_key) throw invalid('/config_key', 'is not the key that the request asks for', 'wrong_key');
+};
+
+/** The part of a schema of objects that is about one field, and not about what the object must have besides. */
+const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProperties }: Config, key: string): Config => {
+  const named = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key);
+  const parts = {
+    ...{ $schema, $defs, definitions, additionalProperties },
+    ...(named && { properties: { [key]: (properties as Config)[key] } }),
+  };
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined));
+};
+
+/**
+ * Checks the value against the schema of the skill. Fields that are missing do not count: they may be asked for next.
+ * @throws Refusal invalid
+ */
+const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_key, value }: Submission): void => {
+  const { error } = JsonObjectField.safeParse(config);
+  if (error) throw invalid('/value', `the configuration ${error.issues[0]!.message}`, 'too_big');
+  const fault = schema && ctx.jsonSchemas.faultOfValue(schemaOfField(schema, config_key), { [config_key]: value });
+  if (fault) throw invalid('/value', fault.message, fault.code);
+};
+
+/**
+ * Writes the value into the present configuration. Returns null if another request has changed the configuration at the
+ * same time. @throws Refusal not_found, invalid
+ */
+const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number | null> => {
+  const { skill_id, config_key, value } = submission;
+  const agent = await loadAgentSkill(ctx, agent_id, skill_id);
+  const current = await openSkillConfig(ctx, agent, skill_id);
+  const config = { ...current, [config_key]: value };
+  checkValue(ctx, agent.skill.config_schema, config, submission);
+  const before = agent.state.skills[skill_id]!.config?.revision ?? null;
+  if (before !== null && jsonEqual(current, config)) return before;
+  const sealed = await ctx.seal(skillConfigLocation(ctx, agent_id, skill_id), secret(JSON.stringify(config)));
+  let isStale = false;
+  const { state } = await ctx.transact(
+    Agent,
+    agent_id,
+    (now) => {
+      isStale = (now.skills[skill_id]?.config?.revision ?? null) !== before;
+      return isStale ? [] : replaceConfig(skill_id, sealed)(now);
+    },
+    { ignoreIfMatch: true },
+  );
+  return isStale ? null : state.skills[skill_id]!.config!.revision;
+};
+
+/** How often the value is written again after another request has changed the configuration in between. */
+const MAX_ATTEMPTS = 10;
+
+/** Writes the value, and returns the revision of the agent that has it. @throws Refusal not_found, invalid, unavailable */
+const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const revision = await writeValue(ctx, agent_id, submission);
+    if (revision !== null) return revision;
+  }
+  throw new Refusal('unavailable', 'The configuration of the skill changes too often: try again', { retryAfter: 1 });
+};
+
+/**
+ * Fulfils a credential request: the value becomes a field of the agent's configuration of the skill, encrypted. The
+ * configuration is written first. So after a crash in between, the request is still open, and can be answered again.
+ * @throws Refusal not_found, conflict if the request is fulfilled or has expired, invalid, unavailable
+ */
+export const submitCredential = async (ctx: Ctx, submission: Submission): Promise<Loaded<null>> => {
+  const { request_id } = submission;
+  const { state: request } = await ctx.load(CredentialRequest, request_id);
+  CredentialRequest.assertExists(request);
+  // As a side effect, so that a repeat with the same Idempotency-Key writes the value only once.
+  const revision = await ctx.sideEffect(async () => {
+    checkSubmission(ctx, request, submission);
+    return writeRepeatedly(ctx, request.agent_id, submission);
+  });
+  return { ...(await ctx.transact(CredentialRequest, request_id, CredentialRequest.fulfil(revision))), state: null };
+};

@@ -1,0 +1,172 @@
+import { jsonEqual } from '../aggregate.ts';
+import type { Recorded } from '../event.ts';
+import { Refusal } from '../refusal.ts';
+
+/**
+ * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database. It
+ * belongs to the tenant or, with `agent_id`, to one agent. An owner has at most one identity of a provider.
+ */
+export const category = 'linkedidentity';
+
+/** How a client of a Postgres database uses TLS, as in libpq. */
+export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+export type SslMode = (typeof SSL_MODES)[number];
+
+export type DatabaseAccess = {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly username: string;
+  readonly sslmode: SslMode;
+};
+
+/** What the tokens of an identity are for. `expires_at` is when the access token expires; null if it does not. */
+export type Tokens = {
+  readonly scopes: readonly string[];
+  readonly expires_at: string | null;
+  readonly sealed_tokens: string;
+  /** Whether there is a refresh token, with which the platform gets a new access token. */
+  readonly refreshable: boolean;
+};
+
+/** How the provider answered the request to revoke the tokens of an identity that was unlinked. */
+export type Revocation = 'revoked' | 'refused' | 'unsupported';
+
+export type LinkedIdentityEvent =
+  | { type: 'DatabaseCredentialStored'; data: DatabaseAccess & { provider: string; label: string; sealed_password: string } }
+  | { type: 'IdentityLinked'; data: Tokens & { agent_id: string | null; provider: string; label: string } }
+  | { type: 'IdentityTokensRefreshed'; data: Tokens }
+  | { type: 'IdentityRefreshRefused'; data: { error: string } }
+  | { type: 'IdentityUnlinked'; data: object }
+  | { type: 'IdentityTokensRevoked'; data: { outcome: Revocation } };
+
+export type LinkedIdentity = {
+  readonly status: 'absent' | 'linked' | 'unlinked';
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly agent_id: string | null;
+  readonly provider: string;
+  readonly label: string;
+  /** Whether the secret can be used: false if the provider refuses to renew it. */
+  readonly connected: boolean;
+  readonly scopes: readonly string[];
+  readonly expires_at: string | null;
+  readonly refreshable: boolean;
+  readonly database: DatabaseAccess | null;
+  /** The secret, encrypted: a password, or tokens. Null if there are none, or if they are revoked. */
+  readonly sealed: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export const initial: LinkedIdentity = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  agent_id: null,
+  provider: '',
+  label: '',
+  connected: false,
+  scopes: [],
+  expires_at: null,
+  refreshable: false,
+  database: null,
+  sealed: null,
+  created_at: '',
+  updated_at: '',
+};
+
+const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedIdentityEvent>): Partial<LinkedIdentity> => {
+  switch (type) {
+    case 'DatabaseCredentialStored': {
+      const { provider, label, sealed_password, ...database } = data;
+      return { status: 'linked', connected: true, provider, label, database, sealed: sealed_password };
+    }
+    case 'IdentityLinked': {
+      const { sealed_tokens, ...fields } = data;
+      return { ...fields, status: 'linked', connected: true, sealed: sealed_tokens };
+    }
+    case 'IdentityTokensRefreshed': {
+      const { sealed_tokens, ...fields } = data;
+      return { ...fields, connected: true, sealed: sealed_tokens };
+    }
+    case 'IdentityRefreshRefused':
+      return { connected: false, refreshable: false };
+    case 'IdentityUnlinked':
+      return { status: 'unlinked', connected: false, sealed: identity.database === null ? identity.sealed : null };
+    case 'IdentityTokensRevoked':
+      return { sealed: null };
+  }
+};
+
+export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityEvent>): LinkedIdentity => {
+  const { id, tenant, at } = event;
+  const next = { ...identity, ...evolveFields(identity, event), id, tenant_id: tenant, updated_at: at };
+  return identity.status !== 'linked' && next.status === 'linked' ? { ...next, created_at: at } : next;
+};
+
+/** The kind of the unique key of an identity; the key itself is `identityKey`. */
+export const KIND = 'linked identity';
+
+/** The unique key of the identity that an owner, the tenant or an agent, has at a provider. */
+export const identityKey = (owner: string, provider: string): string => `${owner} ${provider}`;
+
+/** The provider of the credential for a database on a host. Host names do not depend on upper and lower case. */
+export const databaseProvider = (host: string): string => `db:postgres:${host.toLowerCase()}`;
+
+/** @throws Refusal not_found */
+export const assertLinked = ({ status }: LinkedIdentity): void => {
+  if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
+};
+
+/**
+ * Stores the access to a database, or replaces the one that is stored for its host. `isSamePassword`: the password is
+ * that of the stored access.
+ */
+export const storeDatabase =
+  (access: DatabaseAccess, sealed_password: string, isSamePassword: boolean) =>
+  ({ status, database }: LinkedIdentity): LinkedIdentityEvent[] => {
+    if (status === 'linked' && isSamePassword && jsonEqual(database, access)) return [];
+    const provider = databaseProvider(access.host);
+    const label = `${access.username}@${access.host}:${access.port}/${access.database}`;
+    return [{ type: 'DatabaseCredentialStored', data: { provider, label, ...access, sealed_password } }];
+  };
+
+/** Links an account by its tokens, or replaces the tokens of the one that is linked. */
+export const link = (identity: Extract<LinkedIdentityEvent, { type: 'IdentityLinked' }>['data']) => (): LinkedIdentityEvent[] => [
+  { type: 'IdentityLinked', data: identity },
+];
+
+/** Replaces the tokens with those that the provider has issued for `sealed`, the old ones. */
+export const refreshTokens =
+  (sealed: string, tokens: Tokens) =>
+  (identity: LinkedIdentity): LinkedIdentityEvent[] =>
+    identity.status === 'linked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRefreshed', data: tokens }] : [];
+
+/** Records that the provider refuses to renew the tokens: a person must connect the account again. */
+export const refuseRefresh =
+  (sealed: string, error: string) =>
+  (identity: LinkedIdentity): LinkedIdentityEvent[] =>
+    identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
+
+/** Unlinks the identity: its secret is handed out no more. @throws Refusal not_found */
+export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
+  assertLinked(identity);
+  return [{ type: 'IdentityUnlinked', data: {} }];
+};
+
+/** Records how the provider answered the request to revoke the tokens of an unlinked identity. */
+export const recordRevocation =
+  (sealed: string, outcome: Revocation) =>
+  (identity: LinkedIdentity): LinkedIdentityEvent[] =>
+    identity.status === 'unlinked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRevoked', data: { outcome } }] : [];
+
+/** How long before its expiry a token is renewed, in milliseconds: at most this, and at most half its lifetime. */
+const REFRESH_BEFORE_MS = 10 * 60_000;
+
+/** Returns when a token that was issued at `at` is to be renewed; null if it does not expire, or cannot be renewed. */
+export const refreshAt = ({ expires_at, refreshable }: Pick<Tokens, 'expires_at' | 'refreshable'>, at: string): string | null => {
+  if (expires_at === null || !refreshable) return null;
+  const [issued, expiry] = [Date.parse(at), Date.parse(expires_at)];
+  return new Date(Math.max(issued, expiry - Math.min(REFRESH_BEFORE_MS, (expiry - issued) / 2))).toISOString();
+};
