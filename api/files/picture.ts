@@ -14,18 +14,14 @@ import { notFound } from '../../domain/refusal.ts';
 import { authorizeRequest, requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
-import { readUpload } from '../http/multipart-body.ts';
+import { readForm } from '../http/multipart-body.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
-import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
+import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** What the routes of pictures need from infra/. `withSlot` limits how many uploads are in memory at the same time. */
-export type PictureDeps = {
-  readonly encodePicture: EncodePicture;
-  readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T>;
-};
+export type PictureDeps = UploadDeps & { readonly encodePicture: EncodePicture };
 type Deps = PictureDeps & { readonly runtime: Runtime };
 
 export const UploadRead = z
@@ -98,7 +94,7 @@ const rowOf = ({ path, what, permit }: PictureRoute): Operation =>
 
 const replacePicture =
   (route: PictureRoute, row: Operation) =>
-  ({ runtime, encodePicture, withSlot }: Deps) => {
+  ({ runtime, encodePicture, parseForm, withSlot }: Deps) => {
     const authorize = authorizeRequest(row, runtime);
     return async (c: Context): Promise<Response> => {
       const request = await authorize(c);
@@ -106,7 +102,7 @@ const replacePicture =
       assertNoQuery(c);
       if (params.key !== undefined) assertUseCase(params.key);
       return withSlot(info.tenant, async () => {
-        const file = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_PICTURE_BYTES);
+        const file = await readForm(parseForm, c.req.raw, { file: UPLOAD_FIELD, maxBytes: MAX_PICTURE_BYTES });
         const ref = { kind: route.kind, name: params.key ?? null };
         return runOnce(row, runtime, request, { bytes: file.bytes, run: (ctx) => changePicture(ctx, ref, file, encodePicture) });
       });

@@ -9,11 +9,10 @@ import { readForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
-import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
+import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
-/** What the route needs from infra/. `withSlot` limits how many uploads are in memory at the same time. */
-export type FileScanDeps = ScanPorts & { readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T> };
+export type FileScanDeps = ScanPorts & UploadDeps;
 type Deps = FileScanDeps & { readonly runtime: Runtime };
 
 const ScanResult = z
@@ -50,14 +49,14 @@ const SCAN = operation({
   run: () => null,
 });
 
-const scan = ({ runtime, withSlot, ...ports }: Deps) => {
+const scan = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
   const authorize = authorizeRequest(SCAN, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
     assertNoQuery(c);
     return withSlot(request.info.tenant, async () => {
       const form = { file: UPLOAD_FIELD, texts: Object.keys(ScanFields.shape), maxBytes: MAX_SCANNED_BYTES };
-      const { texts, ...file } = await readForm(c.req.raw, form);
+      const { texts, ...file } = await readForm(parseForm, c.req.raw, form);
       const { resource_type } = parseOrRefuse(ScanFields, texts);
       // These bytes identify a repeat of the request, because the boundary of a form is another one each time.
       const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(file.bytes), file.filename, resource_type]));

@@ -1,7 +1,7 @@
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
-/** How many bytes a body may have besides its file: delimiters and the headers of its parts. */
+/** How many bytes a body may have besides its file: delimiters, the headers of its parts, and texts. */
 const MAX_OVERHEAD_BYTES = 16_384;
 const MAX_PARTS = 10;
 /** A body must arrive at this rate, after a first time that does not count. */
@@ -9,110 +9,198 @@ const MIN_BYTES_PER_SECOND = 65_536;
 const GRACE_SECONDS = 10;
 const CHECK_INTERVAL_MS = 1_000;
 
+/** A part of a form with a filename. Its content is read once, as it arrives. */
+export type FormFile = {
+  readonly name: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: AsyncIterable<Uint8Array>;
+};
+
+type FormLimits = { readonly boundary: string; readonly maxFileBytes: number; readonly maxParts: number; readonly signal: AbortSignal };
+
+/** What `ParseForm` calls. A text without a name is the part after the last that is allowed. What they throw ends the parsing. */
+type FormHandlers = {
+  readonly onFile: { readonly start: (file: FormFile) => void; readonly tooLarge: () => void };
+  readonly onText: (name: string | null, value: string) => void;
+};
+
 /**
- * Returns the delimiter of the parts.
+ * Parses a form whose parts are separated by `boundary`. Resolves when it was parsed to its end and its files were read. If it
+ * ends with an error, or `signal` is aborted, reading the content of a file throws, too.
+ * @throws Refusal malformed, what a handler throws, the reason of the signal, and the errors of `body`
+ */
+export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;
+
+/**
+ * Returns the boundary that the Content-Type of a form names.
  * @throws Refusal unsupported_media_type if the body is not multipart/form-data, malformed if it names no boundary
  */
-const delimiterOf = (type: string): string => {
+const boundaryIn = (type: string): string => {
   if (type.split(';')[0]!.trim().toLowerCase() !== 'multipart/form-data')
     throw new Refusal('unsupported_media_type', 'The body must be multipart/form-data');
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(type);
   if (!boundary) throw new Refusal('malformed', 'The Content-Type must name a boundary of 1 to 70 characters');
-  return `--${boundary[1] ?? boundary[2]}`;
+  return boundary[1] ?? boundary[2]!;
 };
 
 const tooLarge = (maxBytes: number): Refusal =>
   new Refusal('too_large', `The file may have at most ${maxBytes} bytes`, { members: { limit: maxBytes } });
 
 /**
- * Reads a body whole.
- * @throws Refusal too_large as soon as it is longer than `limit`, too_slow, malformed if it is truncated
+ * Yields the bytes of a body. Only the time in which the client sends too little counts, not that in which nothing is
+ * read.
+ * @throws Refusal too_large as soon as there are more than `limit`, too_slow, malformed if it is truncated
  */
-const readWhole = async ({ body, headers }: Request, limit: number, refuse: () => Refusal): Promise<Buffer> => {
-  if (Number(headers.get('content-length') ?? 0) > limit) throw refuse();
-  if (!body) return Buffer.alloc(0);
+async function* timed({ body }: Request, limit: number, refuse: () => Refusal): AsyncGenerator<Uint8Array> {
+  if (!body) return;
   const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  const start = performance.now();
   let size = 0;
+  let waited = 0;
+  let waitingSince = performance.now();
   let isSlow = false;
   const timer = setInterval(() => {
-    isSlow = performance.now() - start > (GRACE_SECONDS + size / MIN_BYTES_PER_SECOND) * 1_000;
+    const total = waited + (waitingSince === 0 ? 0 : performance.now() - waitingSince);
+    isSlow ||= total > (GRACE_SECONDS + size / MIN_BYTES_PER_SECOND) * 1_000;
     if (isSlow) reader.cancel().catch(() => {});
   }, CHECK_INTERVAL_MS);
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      waitingSince = performance.now();
+      const { done, value } = await reader.read().catch(rejectTruncated);
+      waited += performance.now() - waitingSince;
+      waitingSince = 0;
       if (isSlow) throw new Refusal('too_slow', `The body must arrive with at least ${MIN_BYTES_PER_SECOND} bytes per second`);
-      if (done) return Buffer.concat(chunks);
+      if (done) return;
       size += value.length;
       if (size > limit) throw refuse();
-      chunks.push(value);
+      yield value;
     }
-  } catch (error) {
-    return rejectTruncated(error);
   } finally {
     clearInterval(timer);
     reader.cancel().catch(() => {});
   }
-};
+}
 
-const countParts = (body: Buffer, delimiter: string): number => {
-  let parts = 0;
-  for (let at = body.indexOf(delimiter); at >= 0 && parts <= MAX_PARTS + 1; at = body.indexOf(delimiter, at + delimiter.length)) parts++;
-  return parts - 1;
-};
-
-/**
- * A file of a form. `filename` and `contentType` are what the client says: the name may have any characters, and the
- * type need not be that of the content.
- */
-export type UploadedFile = { readonly bytes: Uint8Array; readonly filename: string; readonly contentType: string | null };
+/** Yields a content, but ends only when the whole form is known to be valid. */
+async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    // The reason why the form is refused, rather than the one why its file could not be read.
+    await valid;
+    throw error;
+  }
+  await valid;
+}
 
 /** A form: the names of its file and of its texts, which may be absent, and how many bytes the file may have. */
 export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
 
-/** The file of a form and its texts by name. */
-export type UploadedForm = UploadedFile & { readonly texts: Readonly<Record<string, string>> };
-
-/** Returns the texts of a form. @throws Refusal invalid if one occurs twice or is a file */
-const textsIn = (form: FormData, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(
-    names.flatMap((name): [string, string][] => {
-      const [value, ...others] = form.getAll(name);
-      if (value === undefined) return [];
-      if (others.length > 0) throw invalid(`/${name}`, 'must occur only once', 'duplicate');
-      if (typeof value !== 'string') throw invalid(`/${name}`, 'must be a text: its part must not have a filename', 'no_text');
-      return [[name, value]];
-    }),
-  );
-
 /**
- * Reads a body of the type multipart/form-data with one file, and with texts.
- * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid
+ * What the client says of a file: the name may have any characters, and the type need not be that of the content. The
+ * content ends only when the whole form is valid; otherwise, reading it throws.
  */
-export const readForm = async (request: Request, { file: field, texts = [], maxBytes }: FormShape): Promise<UploadedForm> => {
-  const type = request.headers.get('content-type') ?? '';
-  const delimiter = delimiterOf(type);
-  assertNotEncoded(request.headers.get('content-encoding'));
-  const body = await readWhole(request, maxBytes + MAX_OVERHEAD_BYTES, () => tooLarge(maxBytes));
-  if (countParts(body, delimiter) > MAX_PARTS) throw invalid('', `must have at most ${MAX_PARTS} parts`, 'too_many_parts');
-  const form = await new Response(new Uint8Array(body.buffer, body.byteOffset, body.length) as never, { headers: { 'content-type': type } })
-    .formData()
-    .catch(() => {
-      throw new Refusal('malformed', 'The body is not valid multipart/form-data');
-    });
-  const unknown = [...form.keys()].find((name) => name !== field && !texts.includes(name));
-  if (unknown !== undefined) throw invalid(`/${unknown.slice(0, 64)}`, 'is not a field of this request', 'unknown_field');
-  const [file, ...others] = form.getAll(field);
-  if (file === undefined) throw invalid(`/${field}`, 'is required', 'required');
-  if (others.length > 0) throw invalid(`/${field}`, 'must occur only once', 'duplicate');
-  if (typeof file === 'string') throw invalid(`/${field}`, 'must be a file: its part needs a filename', 'no_file');
-  if (file.size > maxBytes) throw tooLarge(maxBytes);
-  const contentType = file.type === '' ? null : file.type;
-  return { bytes: new Uint8Array(await file.arrayBuffer()), filename: file.name, contentType, texts: textsIn(form, texts) };
+export type StreamedFile = { readonly filename: string; readonly contentType: string | null; readonly content: AsyncIterable<Uint8Array> };
+
+/** Creates what happens with the parts of a form. `start` gets its file. */
+const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (file: FormFile) => void) => {
+  const found: Record<string, string> = {};
+  let hasFile = false;
+  const assertKnown = (name: string): void => {
+    if (name !== field && !texts.includes(name)) throw invalid(`/${name.slice(0, 64)}`, 'is not a field of this request', 'unknown_field');
+  };
+  const handlers: FormHandlers = {
+    onFile: {
+      start: (file) => {
+        assertKnown(file.name);
+        if (file.name !== field) throw invalid(`/${file.name}`, 'must be a text: its part must not have a filename', 'no_text');
+        if (hasFile) throw invalid(`/${field}`, 'must occur only once', 'duplicate');
+        hasFile = true;
+        start(file);
+      },
+      tooLarge: () => {
+        throw tooLarge(maxBytes);
+      },
+    },
+    onText: (name, value) => {
+      if (name === null) throw invalid('', `must have at most ${MAX_PARTS} parts`, 'too_many_parts');
+      assertKnown(name);
+      if (name === field) throw invalid(`/${field}`, 'must be a file: its part needs a filename', 'no_file');
+      if (name in found) throw invalid(`/${name}`, 'must occur only once', 'duplicate');
+      found[name] = value;
+    },
+  };
+  return { handlers, texts: found };
 };
 
-/** Reads a form that has only a file (see `readForm`). */
-export const readUpload = (request: Request, field: string, maxBytes: number): Promise<UploadedFile> =>
-  readForm(request, { file: field, maxBytes });
+/**
+ * Reads a body of the type multipart/form-data with one file, and with texts. `consume` reads the content of the file
+ * while it arrives.
+ * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the errors
+ * of `consume`
+ */
+export const streamForm = async <T>(
+  parse: ParseForm,
+  request: Request,
+  shape: FormShape,
+  consume: (file: StreamedFile) => Promise<T>,
+): Promise<{ readonly value: T; readonly texts: Readonly<Record<string, string>> }> => {
+  const boundary = boundaryIn(request.headers.get('content-type') ?? '');
+  assertNotEncoded(request.headers.get('content-encoding'));
+  const limit = shape.maxBytes + MAX_OVERHEAD_BYTES;
+  const refuse = () => tooLarge(shape.maxBytes);
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw refuse();
+  const validity = Promise.withResolvers<void>();
+  validity.promise.catch(() => {});
+  const aborter = new AbortController();
+  let consuming: Promise<T> | undefined;
+  const { handlers, texts } = partHandlers(shape, ({ filename, contentType, content }) => {
+    consuming = consume({ filename, contentType, content: untilValid(content, validity.promise) });
+    consuming.catch((error) => aborter.abort(error));
+  });
+  try {
+    const limits = { boundary, maxFileBytes: shape.maxBytes, maxParts: MAX_PARTS, signal: aborter.signal };
+    await parse(timed(request, limit, refuse), limits, handlers);
+    if (!consuming) throw invalid(`/${shape.file}`, 'is required', 'required');
+    validity.resolve();
+  } catch (error) {
+    validity.reject(error);
+    await consuming?.catch(() => {});
+    throw error;
+  }
+  return { value: await consuming, texts };
+};
+
+/** A file of a form that was read whole. */
+export type UploadedFile = Omit<StreamedFile, 'content'> & { readonly bytes: Uint8Array };
+
+/** Collects a content in one buffer, whose size is known in advance if the client declares it. */
+const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Promise<Uint8Array> => {
+  let buffer = new Uint8Array(expected);
+  let size = 0;
+  for await (const bytes of content) {
+    if (size + bytes.length > buffer.length) {
+      const larger = new Uint8Array(Math.max(size + bytes.length, 2 * buffer.length));
+      larger.set(buffer.subarray(0, size));
+      buffer = larger;
+    }
+    buffer.set(bytes, size);
+    size += bytes.length;
+  }
+  return buffer.subarray(0, size);
+};
+
+/** Reads a form whose file is needed as a whole (see `streamForm`). */
+export const readForm = async (
+  parse: ParseForm,
+  request: Request,
+  shape: FormShape,
+): Promise<UploadedFile & { readonly texts: Readonly<Record<string, string>> }> => {
+  const declared = Math.min(Number(request.headers.get('content-length')) || 65_536, shape.maxBytes);
+  const { value, texts } = await streamForm(parse, request, shape, async ({ content, ...file }) => ({
+    ...file,
+    bytes: await collect(content, declared),
+  }));
+  return { ...value, texts };
+};

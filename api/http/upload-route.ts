@@ -1,11 +1,21 @@
 import type { z } from 'zod';
 import { jsonContentOf } from './example.ts';
 import { type Schemas, schemaOf } from './json-schema.ts';
+import type { ParseForm } from './multipart-body.ts';
 import type { Operation } from './operation.ts';
 import { type PlainRoute, plainRoute } from './plain-route.ts';
 
 /** The name of the form field with the file. */
 export const UPLOAD_FIELD = 'upload';
+
+/**
+ * What the routes of uploads need from infra/. `withSlot` limits how many uploads are handled at the same time, because
+ * some of them are in memory as a whole.
+ */
+export type UploadDeps = {
+  readonly parseForm: ParseForm;
+  readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T>;
+};
 
 /** The schemas of the responses to uploads, by name, for the OpenAPI document. */
 export const UPLOAD_SCHEMAS: Schemas = {};

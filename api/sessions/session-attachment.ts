@@ -1,21 +1,18 @@
 import type { Context, Hono } from 'hono';
-import type { DetectContentType } from '../../commands/files/content-type.ts';
-import { addAttachment, assertAcceptsFiles, MAX_ATTACHMENT_BYTES } from '../../commands/sessions/add-attachment.ts';
+import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
+import { addAttachment, assertAcceptsFiles, MAX_ATTACHMENT_BYTES, storeAttachment } from '../../commands/sessions/add-attachment.ts';
 import { requireWriter } from '../../commands/sessions/session-access.ts';
 import { AttachmentRead } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
-import { readUpload } from '../http/multipart-body.ts';
+import { streamForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
-import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
+import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** What the routes of files need from infra/. `withSlot` limits how many uploads are in memory at the same time. */
-export type AttachmentDeps = {
-  readonly detectContentType: DetectContentType;
-  readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T>;
-};
+/** `createTypeDetector` creates the function that finds the type of a content while it is read. */
+export type AttachmentDeps = UploadDeps & { readonly createTypeDetector: CreateTypeDetector };
 type Deps = AttachmentDeps & { readonly runtime: Runtime };
 
 /** How to authorize and run an upload, and to create its response. The route is not in a table: its body is no JSON. */
@@ -30,7 +27,7 @@ const UPLOAD = operation({
   run: () => null,
 });
 
-const acceptUpload = ({ runtime, withSlot, detectContentType }: Deps) => {
+const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps) => {
   const authorize = authorizeRequest(UPLOAD, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -41,11 +38,12 @@ const acceptUpload = ({ runtime, withSlot, detectContentType }: Deps) => {
     // A repeat with an Idempotency-Key is answered even after the session has ended.
     if (c.req.header('idempotency-key') === undefined) await assertAcceptsFiles(ctx, session_id);
     return withSlot(request.info.tenant, async () => {
-      // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
+      const shape = { file: UPLOAD_FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
+      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
+      // The digest of the file identifies a repeat of the request, because the boundary of a form is another one each
       // time.
-      const file = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_ATTACHMENT_BYTES);
-      const run = (of: typeof ctx) => addAttachment(of, session_id, file, detectContentType);
-      return runOnce(UPLOAD, runtime, request, { bytes: file.bytes, run });
+      const run = (of: typeof ctx) => addAttachment(of, session_id, value);
+      return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
     });
   };
 };

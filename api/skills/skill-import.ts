@@ -4,14 +4,13 @@ import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import { SkillRead } from '../../projections/skills/skill.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
-import { readUpload } from '../http/multipart-body.ts';
+import { readForm } from '../http/multipart-body.ts';
 import { operation } from '../http/operation.ts';
 import { documentPlainRoutes, mountPlainRoutes } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
-import { UPLOAD_FIELD, uploadRoute } from '../http/upload-route.ts';
+import { UPLOAD_FIELD, type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** What the route needs from infra/. `withSlot` limits how many uploads are in memory at the same time. */
-export type SkillImportDeps = ImportPorts & { readonly withSlot: <T>(tenant: string, handle: () => Promise<T>) => Promise<T> };
+export type SkillImportDeps = ImportPorts & UploadDeps;
 type Deps = SkillImportDeps & { readonly runtime: Runtime };
 
 /**
@@ -28,7 +27,7 @@ const IMPORT = operation({
   run: () => null,
 });
 
-const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
+const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
   const authorize = authorizeRequest(IMPORT, runtime);
   return async (c: Context): Promise<Response> => {
     const request = await authorize(c);
@@ -36,7 +35,7 @@ const importRoute = ({ runtime, withSlot, ...ports }: Deps) => {
     return withSlot(request.info.tenant, async () => {
       // The bytes of the file identify a repeat of the request, because the boundary of a form is another one each
       // time.
-      const { bytes } = await readUpload(c.req.raw, UPLOAD_FIELD, MAX_ARCHIVE_BYTES);
+      const { bytes } = await readForm(parseForm, c.req.raw, { file: UPLOAD_FIELD, maxBytes: MAX_ARCHIVE_BYTES });
       const fields = await readSkillArchive(ports, bytes);
       return runOnce(IMPORT, runtime, request, { bytes, run: (ctx) => importSkill(ctx, fields, bytes) });
     });

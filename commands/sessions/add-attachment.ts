@@ -1,6 +1,6 @@
 import * as Session from '../../domain/sessions/session.ts';
 import type { Ctx, Loaded } from '../context.ts';
-import type { DetectContentType } from '../files/content-type.ts';
+import type { TypeDetector } from '../files/content-type.ts';
 import { shownFilename } from '../files/filename.ts';
 import { loadSession } from './session-access.ts';
 
@@ -18,20 +18,30 @@ export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 't
 export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
 
-type NewFile = { readonly bytes: Uint8Array; readonly filename: string };
+type NewFile = { readonly content: AsyncIterable<Uint8Array>; readonly filename: string };
+type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
 
 /**
- * Stores a file and adds it to a session that has not ended.
- * @throws Refusal not_found, conflict if the session has ended, unavailable if the file cannot be stored
+ * Stores the content of a file while it arrives, and finds its type.
+ * @throws Refusal unavailable if it cannot be stored, and the errors of `content`: then nothing is stored
  */
+export const storeAttachment = async (ctx: Ctx, { content, filename }: NewFile, detector: TypeDetector): Promise<StoredFile> => {
+  const inspected = async function* () {
+    for await (const bytes of content) {
+      detector.add(bytes);
+      yield bytes;
+    }
+  };
+  const stored = await ctx.blobs.put(inspected());
+  return { ...stored, content_type: await detector.type(), filename };
+};
+
+/** Adds a stored file to a session that has not ended. @throws Refusal not_found, conflict if the session has ended */
 export const addAttachment = async (
   ctx: Ctx,
   session_id: string,
-  { bytes, filename }: NewFile,
-  detect: DetectContentType,
+  { sha256, size: size_bytes, content_type, filename }: StoredFile,
 ): Promise<Loaded<ReturnType<typeof attachmentView>>> => {
-  const stored = await ctx.sideEffect(async () => ({ ...(await ctx.blobs.put(bytes)), content_type: await detect(bytes) }));
-  const { sha256, size: size_bytes, content_type } = stored;
   const attachment = { attachment_id: ctx.newId(), filename: shownFilename(filename), content_type, size_bytes, sha256 };
   const loaded = await ctx.transact(Session, session_id, Session.addAttachment(attachment, ctx.at()));
   return { ...loaded, state: attachmentView(ctx, loaded.state.last_attachment!) };

@@ -23,7 +23,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
-import { detectContentType } from '../blobs/detect-content-type.ts';
+import { createTypeDetector, detectContentType } from '../blobs/detect-content-type.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
@@ -37,6 +37,7 @@ import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { serveMetricsAccess } from '../http/metrics-server.ts';
+import { parseForm } from '../http/parse-form.ts';
 import { createUploadSlots } from '../http/upload-slots.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
@@ -215,13 +216,13 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
-    const withSlot = createUploadSlots();
-    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, withSlot });
-    mountSessionAttachments(app, runtime, { detectContentType, withSlot });
+    const uploads = { parseForm, withSlot: createUploadSlots() };
+    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
+    mountSessionAttachments(app, runtime, { createTypeDetector, ...uploads });
     mountFiles(app, runtime);
-    mountPictures(app, runtime, { encodePicture, withSlot });
+    mountPictures(app, runtime, { encodePicture, ...uploads });
     const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
-    mountFileScan(app, runtime, { detectContentType, unpack: unpackZip, findVirus, withSlot });
+    mountFileScan(app, runtime, { detectContentType, unpack: unpackZip, findVirus, ...uploads });
     mountSystemRoutes(app, {
       readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
       metrics: metrics.text,

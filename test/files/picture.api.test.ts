@@ -112,6 +112,15 @@ test('a body that is no form with one file named upload is refused: 415, 400 or 
   assert.is((await p.send('PUT', logo, { body: {} })).status, 415);
   assert.is((await p.send('PUT', logo, { raw: 'x', headers: { 'content-type': FORM_TYPE } })).status, 400);
   assert.equal(codeOf(await put(logo, [])), 'required');
+  assert.equal(
+    codeOf(
+      await put(logo, [
+        { name: 'upload', filename: 'a', content },
+        { headers: 'X-Nothing: 1', content: 'x' },
+      ]),
+    ),
+    'malformed',
+  );
   assert.equal(codeOf(await put(logo, [{ name: 'file', filename: 'a', content }])), 'unknown_field');
   assert.equal(codeOf(await put(logo, [{ name: 'upload', content: 'x' }])), 'no_file');
   const file = { name: 'upload', filename: 'a', content };

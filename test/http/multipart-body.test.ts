@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readUpload } from '../../api/http/multipart-body.ts';
+import { readForm } from '../../api/http/multipart-body.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { parseForm } from '../../infra/http/parse-form.ts';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -19,7 +20,7 @@ const read = async ({ chunks, length }: Sent): Promise<Uint8Array | Refusal> => 
     duplex: 'half',
   });
   try {
-    return (await readUpload(request, 'upload', MAX_BYTES)).bytes;
+    return (await readForm(parseForm, request, { file: 'upload', maxBytes: MAX_BYTES })).bytes;
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

@@ -1,0 +1,85 @@
+import { Busboy, type BusboyFileStream } from '@fastify/busboy';
+import type { ParseForm } from '../../api/http/multipart-body.ts';
+import { Refusal } from '../../domain/refusal.ts';
+
+const MAX_HEADER_BYTES = 8_192;
+/** More bytes of a text than this lead to the handler getting this many: every text has a shorter limit. */
+const MAX_TEXT_BYTES = 4_096;
+
+const malformed = (): Refusal => new Refusal('malformed', 'The body is not valid multipart/form-data');
+
+/** Browsers write line breaks and quotes in names by their codes (HTML, multipart/form-data encoding algorithm). */
+const plainName = (name: string): string =>
+  name.replace(/%(0A|0D|22)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+
+/** Creates the function that counts the delimiters of the parts in the chunks of a form. */
+const createDelimiterCounter = (boundary: string) => {
+  const delimiter = Buffer.from(`\r\n--${boundary}`);
+  // The first delimiter may be at the start of the form.
+  let tail = Buffer.from('\r\n');
+  let count = 0;
+  return (chunk: Uint8Array): number => {
+    const text = Buffer.concat([tail, chunk]);
+    for (let at = text.indexOf(delimiter); at >= 0; at = text.indexOf(delimiter, at + delimiter.length)) count++;
+    tail = text.subarray(-(delimiter.length - 1));
+    return count;
+  };
+};
+
+/** Parses a form as its bytes arrive (see `ParseForm`). The file is never held in memory as a whole. */
+export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxParts, signal }, { onFile, onText }) => {
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+  done.catch(() => {});
+  const files: BusboyFileStream[] = [];
+  const countDelimiters = createDelimiterCounter(boundary);
+  let [delimiters, parts] = [0, 0];
+  const parser = new Busboy({
+    headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+    preservePath: true,
+    isPartAFile: (_, __, filename) => filename !== undefined,
+    limits: { fileSize: maxFileBytes, fieldSize: MAX_TEXT_BYTES, headerPairs: 20, headerSize: MAX_HEADER_BYTES },
+  });
+  const handle = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      reject(error);
+    }
+  };
+  parser.on('file', (name, file, filename, _, contentType) => {
+    parts++;
+    files.push(file);
+    file.on('error', () => reject(malformed()));
+    handle(() => {
+      if (name === undefined) throw malformed();
+      file.on('limit', () => handle(() => onFile.tooLarge()));
+      onFile.start({ name, filename: plainName(filename), contentType, content: file });
+    });
+  });
+  parser.on('field', (name, value) => {
+    parts++;
+    handle(() => onText(name, value));
+  });
+  parser.on('error', () => reject(malformed()));
+  parser.on('finish', () => resolve());
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  try {
+    for await (const chunk of body) {
+      delimiters = countDelimiters(chunk);
+      if (delimiters - 1 > maxParts) onText(null, '');
+      // A parser that cannot take more calls back only when the file is read further.
+      await Promise.race([done, new Promise<void>((written) => parser.write(chunk, () => written()))]);
+      signal.throwIfAborted();
+    }
+    parser.end();
+    await done;
+    // The parser skips parts without a name. The last delimiter is the end of the form.
+    if (parts < delimiters - 1) throw malformed();
+  } catch (error) {
+    for (const file of files) file.destroy(error as Error);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+};
