@@ -158,8 +158,7 @@ export const cronJobOperations = {
     method: 'post',
     path: `${CRON_JOB}/run-now`,
     summary: 'Run a cron job now',
-    details:
-      'Outside of its schedule, which stays as it is. Blackouts do not suppress this run. Jobs that call an agent are not fired yet.',
+    details: 'Outside of its schedule, which stays as it is. Blackouts do not suppress this run.',
     permit,
     reply: CronJobRead,
     run: async (ctx, input) => withRuns(ctx, await runCronJobNow(ctx, input)),

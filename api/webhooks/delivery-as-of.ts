@@ -36,8 +36,7 @@ type SentMessage = Acknowledgement.MessageRef & { readonly agent_id: string; rea
 
 const messageOf = (event: Recorded<Delivery.DeliveryEvent>): SentMessage | null => {
   const { type, event_id, id, position, data } = event;
-  if (type === 'WebhookAccepted' || type === 'SkillWebhookCalled')
-    return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position };
+  if (Delivery.isAccepted(type)) return { agent_id: Delivery.factsOf(event).agent_id, delivery_id: id, event_id, position };
   return type === 'DeliveryRequeued' ? { agent_id: data.agent_id, delivery_id: id, event_id, position } : null;
 };
 

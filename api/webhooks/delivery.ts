@@ -5,6 +5,7 @@ import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
+import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
@@ -23,9 +24,14 @@ import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } f
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** Returns the integration of a delivery. A skill is none, and a repeated body of a call is no replay. */
+/**
+ * Returns the integration of a delivery. A skill or a cron job is none, and a repeated body of its deliveries is no
+ * replay.
+ */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
-  provider === SKILL_PROVIDER ? { tenant_id: ctx.tenant, integration_id, marksReplays: false } : integrationOf(ctx, integration_id);
+  provider === SKILL_PROVIDER || provider === CRON_PROVIDER
+    ? { tenant_id: ctx.tenant, integration_id, marksReplays: false }
+    : integrationOf(ctx, integration_id);
 
 const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery): Promise<Read> => {
   const found = await (ctx.asOf ? deliveryAsOf(ctx, id, ctx.asOf) : deliveryById(ctx.reads, ctx.tenant, id));

@@ -4,13 +4,15 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
- * `delivery` the id of the webhook delivery; null if the message is for none.
+ * `delivery` the id of the delivery; null if the message is for none. `occurrence` is set only for the message of a cron
+ * job: the id of its occurrence.
  */
 export type OutgoingMessage = {
   readonly id: string;
   readonly token: string;
   readonly subject: string;
   readonly delivery: string | null;
+  readonly occurrence?: string;
   readonly payload: Uint8Array;
 };
 
@@ -47,6 +49,7 @@ export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes
     token: tokenOf(carrier.position),
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
+    ...(message.occurrence !== undefined && { occurrence: message.occurrence }),
     payload: encodeCloudEvent(event, type, message, maxBodyBytes),
   };
 };

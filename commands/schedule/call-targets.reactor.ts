@@ -3,7 +3,7 @@ import type * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
 
-/** A run whose external target is to be called. */
+/** A run whose target is to be called. */
 export type DueRun = { readonly tenant_id: string; readonly id: string; readonly job_id: string };
 
 /** A request to an external target. */

@@ -1,7 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
 import { isId25 } from '../../domain/id.ts';
-import { invalid } from '../../domain/refusal.ts';
+import { conflict, invalid } from '../../domain/refusal.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import { nextOccurrence } from '../../domain/schedule/recurrence.ts';
@@ -44,18 +44,24 @@ const isTargetUrl = (text: string): boolean => {
 };
 
 /**
- * Checks the target of a job. Another agent than the job's own may be called only by who may assign work to it.
+ * Checks the target of a job, and returns the agent that it names; null if it is external. Another agent than the job's
+ * own may be called only by who may assign work to it.
  * @throws Refusal invalid, forbidden
  */
-const assertTarget = async (ctx: Ctx, agent_id: string, { target_kind, target }: Pick<CronJob.JobFields, 'target_kind' | 'target'>) => {
+const findTarget = async (
+  ctx: Ctx,
+  agent_id: string,
+  { target_kind, target }: Pick<CronJob.JobFields, 'target_kind' | 'target'>,
+): Promise<string | null> => {
   if (target_kind === 'external_url') {
     if (!isTargetUrl(target)) throw invalid('/target', 'must be an https URL without a user name and password');
-    return;
+    return null;
   }
   const found = await findAgent(ctx, target);
-  if (found?.id === agent_id) return;
+  if (found?.id === agent_id) return agent_id;
   if (!found || !(await ctx.may('agent:read', found.id))) throw invalid('/target', 'there is no such agent', 'unknown_agent');
   await ctx.require('agent:assign', found.id);
+  return found.id;
 };
 
 /**
@@ -63,7 +69,7 @@ const assertTarget = async (ctx: Ctx, agent_id: string, { target_kind, target }:
  */
 export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: Input<typeof CronJobCreate, 'agent_id'>): Promise<void> => {
   await loadAgent(ctx, agent_id);
-  await assertTarget(ctx, agent_id, settings);
+  await findTarget(ctx, agent_id, settings);
   assertHeaders(headers);
 };
 
@@ -96,9 +102,9 @@ export const createCronJob = async (
 ): Promise<Loaded<CronJob.CronJob>> => {
   const { tenant_id: _, agent_id, headers, ...settings } = input;
   await loadAgent(ctx, agent_id);
-  await checkOnce(ctx, () => assertTarget(ctx, agent_id, settings));
+  const target_agent_id = await ctx.sideEffect(() => findTarget(ctx, agent_id, settings));
   const id = ctx.newId();
-  const fields = { ...settings, agent_id, ...(await storedHeaders(ctx, id, headers, null)) };
+  const fields = { ...settings, agent_id, target_agent_id, ...(await storedHeaders(ctx, id, headers, null)) };
   const create = CronJob.create(fields, ctx.at(), ctx.parseCron);
   return ctx.transact(
     CronJob,
@@ -116,10 +122,11 @@ export const updateCronJob = async (ctx: Ctx, input: Input<typeof CronJobUpdate,
   const { tenant_id: _, agent_id, id, headers, ...changes } = input;
   const { state } = await loadCronJob(ctx, input);
   const { target } = changes;
-  if (target) await checkOnce(ctx, () => assertTarget(ctx, agent_id, { target_kind: state.target_kind, target }));
+  const { target_kind } = state;
+  const found = target ? { target_agent_id: await ctx.sideEffect(() => findTarget(ctx, agent_id, { target_kind, target })) } : {};
   const stored = headers === undefined ? {} : await storedHeaders(ctx, id, headers ?? {}, state.sealed_headers);
   const context = { agent_id, at: ctx.at(), parseCron: ctx.parseCron };
-  return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...stored }, context));
+  return ctx.transact(CronJob, id, CronJob.update({ ...changes, ...found, ...stored }, context));
 };
 
 /** Pauses a cron job. @throws Refusal not_found */
@@ -132,9 +139,22 @@ export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
 /** Deletes a cron job. @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
 
-/** Requests a run outside of the schedule, also of a paused job. @throws Refusal not_found */
+/** @throws Refusal conflict if the job's agent, or the agent that it calls, is inactive or deleted */
+const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
+  const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
+  for (const id of new Set([job.agent_id, target])) {
+    const { status, is_active } = (await ctx.load(Agent, id)).state;
+    if (status !== 'live' || !is_active) throw conflict('', 'agent_inactive', 'The agent is inactive or deleted: no job of it fires');
+  }
+};
+
+/**
+ * Requests a run outside of the schedule, also of a paused job.
+ * @throws Refusal not_found, conflict if its agent is inactive
+ */
 export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
   const loaded = await loadCronJob(ctx, ref);
+  await checkOnce(ctx, () => assertActive(ctx, loaded.state));
   const run = await ctx.transact(CronRun, ctx.newId(), CronRun.requestRun(loaded.state, ctx.at()), {
     expectNew: true,
     ignoreIfMatch: true,

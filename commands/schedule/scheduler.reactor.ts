@@ -13,12 +13,15 @@ export type DueJob = {
   readonly schedule_revision: number;
 };
 
+/** Why no job of an agent fires, and no job calls it. */
+export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
+
 /** What the scheduler knows and does. */
 export type SchedulerPorts = {
   readonly parseCron: ParseCron;
   readonly loadJob: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<CronJob.CronJob>;
-  /** Why no job of this agent fires at present; null if its jobs fire. */
-  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<'tenant_suspended' | 'agent_inactive' | null>;
+  /** Why no job of this agent fires at present, and no job calls it; null if they do. */
+  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
   /** Whether an earlier run of the job has not ended yet. */
   readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<boolean>;
@@ -36,12 +39,15 @@ export const SCHEDULER: Actor = { kind: 'system', id: 'scheduler' };
 
 const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt: string): Promise<CronRun.Suppression | null> => {
   const { tenant_id, agent_id, id } = job;
-  const reason = await ports.inactiveReason(tenant_id, agent_id);
-  if (reason) return { reason, blackout_id: null };
+  const target_id = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : agent_id;
+  for (const agent of new Set([agent_id, target_id])) {
+    const reason = await ports.inactiveReason(tenant_id, agent);
+    if (reason) return { reason, blackout_id: null };
+  }
   const blackout = blackoutOf(await ports.blackouts(tenant_id), agent_id, dueAt);
   if (blackout) return { reason: 'blackout', blackout_id: blackout.id };
   if (await ports.hasOpenRun({ tenant_id, id })) return { reason: 'overlap', blackout_id: null };
-  return (await ports.isBudgetSpent(tenant_id, agent_id)) ? { reason: 'budget', blackout_id: null } : null;
+  return (await ports.isBudgetSpent(tenant_id, target_id)) ? { reason: 'budget', blackout_id: null } : null;
 };
 
 /**

@@ -45,24 +45,45 @@ const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent
   return agent;
 };
 
-/** Returns the integration or skill of a delivery. @throws Refusal invalid if no such delivery was sent to the agent */
-const causeOfDelivery = async (ctx: Ctx, agent_id: string, delivery_id: string): Promise<Session.Cause> => {
+/** What a session is for: the delivery and the occurrence that it processes, and what its costs are attributed to. */
+type Origin = Session.Cause & { readonly delivery_id: string | null; readonly cron_occurrence_id: string | null };
+
+/** @throws Refusal invalid if no such delivery was sent to the agent, or it belongs to another occurrence */
+const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Start, delivery_id: string): Promise<Origin> => {
   const { agent_id: latest, facts } = (await ctx.load(Delivery, delivery_id)).state;
   if (!facts || (latest !== agent_id && facts.agent_id !== agent_id))
     throw invalid('/delivery_id', 'is not a delivery to this agent', 'unknown_delivery');
-  const { skill_id, integration_id } = facts;
-  return skill_id === undefined ? { cause_kind: 'webhook', cause_id: integration_id } : { cause_kind: 'skill', cause_id: skill_id };
+  const { skill_id, integration_id, cron } = facts;
+  const occurrence_id = cron?.occurrence_id ?? null;
+  if (cron_occurrence_id !== null && cron_occurrence_id !== occurrence_id)
+    throw invalid('/cron_occurrence_id', 'is not the occurrence of the delivery', 'unknown_occurrence');
+  const ids = { delivery_id, cron_occurrence_id: occurrence_id };
+  if (cron) return { ...ids, cause_kind: 'cron_job', cause_id: cron.job_id };
+  return skill_id === undefined
+    ? { ...ids, cause_kind: 'webhook', cause_id: integration_id }
+    : { ...ids, cause_kind: 'skill', cause_id: skill_id };
 };
 
-/** What the session is started for, and so what its costs are attributed to. @throws Refusal invalid */
-const causeOf = async (ctx: Ctx, { agent_id, delivery_id, cron_occurrence_id, user_id }: Start): Promise<Session.Cause> => {
-  if (delivery_id !== null) return causeOfDelivery(ctx, agent_id, delivery_id);
-  if (cron_occurrence_id !== null) {
-    const { job_id } = (await ctx.load(CronRun, cron_occurrence_id)).state;
-    return { cause_kind: 'cron_job', cause_id: job_id || null };
-  }
+/**
+ * The occurrence of a cron job leads to the delivery with which it has called the agent, if it has.
+ * @throws Refusal invalid if no such occurrence has fired for the agent
+ */
+const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id: string): Promise<Origin> => {
+  const run = CronRun.isOccurrenceId(cron_occurrence_id) ? (await ctx.load(CronRun, cron_occurrence_id)).state : CronRun.initial;
+  if (run.decision !== 'fired' || (run.agent_id !== agent_id && run.target_agent_id !== agent_id))
+    throw invalid('/cron_occurrence_id', 'is not an occurrence that fired for this agent', 'unknown_occurrence');
+  const delivery_id = run.target_agent_id === agent_id ? run.delivery_id : null;
+  return { delivery_id, cron_occurrence_id, cause_kind: 'cron_job', cause_id: run.job_id };
+};
+
+/** What a session is started for. @throws Refusal invalid */
+const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
+  const { agent_id, delivery_id, cron_occurrence_id, user_id } = input;
+  if (delivery_id !== null) return originOfDelivery(ctx, input, delivery_id);
+  if (cron_occurrence_id !== null) return originOfOccurrence(ctx, agent_id, cron_occurrence_id);
   const user = user_id ?? (ctx.principal.kind === 'user' ? ctx.principal.user_id : null);
-  return user === null ? { cause_kind: 'runner', cause_id: null } : { cause_kind: 'user', cause_id: user };
+  const none = { delivery_id, cron_occurrence_id };
+  return user === null ? { ...none, cause_kind: 'runner', cause_id: null } : { ...none, cause_kind: 'user', cause_id: user };
 };
 
 /** @throws Refusal invalid if the user is not a member of the tenant */
@@ -72,18 +93,18 @@ const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
 };
 
 /**
- * Checks a request to start a session, and returns what it records of the agent and of its cause.
+ * Checks a request to start a session, and returns what it records of the agent and of the origin of the session.
  * @throws Refusal not_found, conflict, budget_exceeded, invalid
  */
-const agentFields = async (ctx: Ctx, input: Start) => {
+const recordedFields = async (ctx: Ctx, input: Start) => {
   const { agent_id, user_id } = input;
   const agent = await loadActiveAgent(ctx, agent_id);
   await requireBudget(ctx, agent);
-  const cause = await causeOf(ctx, input);
+  const origin = await originOf(ctx, input);
   if (user_id !== null) await checkMember(ctx, user_id);
   const { primary, position } = await readModelChain(ctx, agent);
   const model_ids = agent.state.models.map(({ model_id }) => model_id);
-  return { agent_revision: agent.revision, model_ids, model_id: primary, position, ...cause };
+  return { agent_revision: agent.revision, model_ids, model_id: primary, position, ...origin };
 };
 
 /**
@@ -91,10 +112,10 @@ const agentFields = async (ctx: Ctx, input: Start) => {
  * @throws Refusal not_found, conflict if the agent is inactive or deleted, budget_exceeded, invalid
  */
 export const startSession = async (ctx: Ctx, input: Start) => {
-  const { agent_id, title, delivery_id, cron_occurrence_id, user_id, expires_in_seconds } = input;
+  const { agent_id, title, user_id, expires_in_seconds } = input;
   // As a side effect: a repeat with the same Idempotency-Key succeeds even if the agent has become inactive.
-  const ofAgent = await ctx.sideEffect(() => agentFields(ctx, input));
+  const recorded = await ctx.sideEffect(() => recordedFields(ctx, input));
   const expires_at = new Date(Date.parse(ctx.at()) + expires_in_seconds * 1_000).toISOString();
-  const data = { agent_id, title, delivery_id, cron_occurrence_id, user_id, expires_at, ...ofAgent };
+  const data = { agent_id, title, user_id, expires_at, ...recorded };
   return sessionView(ctx, await ctx.transact(Session, ctx.newId(), Session.start(data), { expectNew: true }));
 };

@@ -5,9 +5,16 @@ export const category = 'acknowledgement';
 /**
  * A delivery whose message was acknowledged by a runner or given up by the broker. `event_id` is the id of the message.
  * `attempts` is how often the broker sent the message to a runner. `published_at` is when the broker stored the
- * message; absent in old events.
+ * message; absent in old events. `occurrence_id` is set only for the message of a cron job: the id of its occurrence.
  */
-export type SettledDelivery = { delivery_id: string; event_id: string; at: string; attempts: number; published_at?: string };
+export type SettledDelivery = {
+  delivery_id: string;
+  event_id: string;
+  at: string;
+  attempts: number;
+  published_at?: string;
+  occurrence_id?: string;
+};
 
 /**
  * The last recorded advisory (a notice of the broker about one message), by its sequence number in the broker stream of

@@ -1,6 +1,7 @@
 import type { CredentialRequestEvent } from '../credentials/credential-request.ts';
 import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
+import type { CronDeliveryFacts } from '../webhooks/cron-delivery.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
 import type { SkillCallFacts } from '../webhooks/skill-call.ts';
@@ -27,6 +28,8 @@ export type Message = {
   readonly agent: string;
   /** The delivery that the message is for; null for any other message, whose acknowledgement is not recorded. */
   readonly delivery: string | null;
+  /** Set only for the message of a cron job: the id of its occurrence. */
+  readonly occurrence?: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
@@ -103,6 +106,29 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
 
+/** The message of a cron job has no integration. Its body comes from a member of the tenant. */
+const cronMessage = (event: Recorded, publicUrl: string): Message => {
+  const { cron } = factsOf(event) as CronDeliveryFacts;
+  const message = webhookMessage(event, publicUrl);
+  const { integration: _, ...attributes } = message.attributes;
+  return {
+    ...message,
+    occurrence: cron.occurrence_id,
+    attributes: {
+      ...attributes,
+      source: `${publicUrl}/tenant/${event.tenant}/agents/${cron.agent_id}/cron-jobs/${cron.job_id}`,
+      cronjob: cron.job_id,
+      cronname: cron.name,
+      occurrence: cron.occurrence_id,
+      dueat: cron.due_at,
+      contenttrust: 'trusted',
+    },
+  };
+};
+
+/** The CloudEvents type of the messages of cron jobs. */
+export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
+
 /** A message that a credential request is fulfilled. It says nothing of the value: the runner reads its runtime again. */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
@@ -134,6 +160,11 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
     type: 'annals.skill.called',
     summary: "A skill's webhook was called",
     message: skillMessage,
+  },
+  CronJobTriggered: {
+    type: CRON_MESSAGE_TYPE,
+    summary: 'A cron job of the agent, or one that calls it, has fired',
+    message: cronMessage,
   },
   CredentialSubmitted: {
     type: CREDENTIAL_MESSAGE_TYPE,

@@ -26,12 +26,14 @@ export type ScheduleFields = {
 
 /**
  * What a job does when it is due. `headers` has `***` in place of secret values; `sealed_headers` are those values,
- * encrypted as one JSON object. `body_bytes` is base64.
+ * encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the agent that `target` named when it was
+ * set; null if the target is external, absent in old events.
  */
 export type TargetFields = {
   readonly name: string;
   readonly target_kind: (typeof TARGET_KINDS)[number];
   readonly target: string;
+  readonly target_agent_id?: string | null;
   readonly method: (typeof METHODS)[number];
   readonly headers: Readonly<Record<string, string>>;
   readonly sealed_headers: string | null;
@@ -133,6 +135,9 @@ export const evolve = (job: CronJob, event: Recorded<CronJobEvent>): CronJob => 
 };
 
 const LOCAL_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/;
+
+/** The agent that a job with an internal target calls. */
+export const targetAgentOf = ({ target_agent_id, agent_id }: CronJob): string => target_agent_id ?? agent_id;
 
 /** Whether this is a time of day, HH:MM or HH:MM:SS. */
 export const isLocalTime = (text: string): boolean => LOCAL_TIME.test(text);

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Recorded } from '../event.ts';
-import { conflict } from '../refusal.ts';
-import type { CronJob, TARGET_KINDS } from './cron-job.ts';
+import { type CronJob, type TARGET_KINDS, targetAgentOf } from './cron-job.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 /** A stream per occurrence of a job: its first event is the decision, so an occurrence is decided exactly once. */
@@ -27,19 +26,26 @@ export type DecisionFields = {
 
 export type Attempt = { readonly at: string; readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
-/** The kind of target that a run calls. */
-type TargetKind = { readonly target_kind: (typeof TARGET_KINDS)[number] };
+/** What a run calls: the kind of its target and, if that is an agent, the agent. */
+type Target = { readonly target_kind: (typeof TARGET_KINDS)[number]; readonly target_agent_id?: string };
 
 /** The job of an attempt, and the status that a one-shot job has from then on. */
 type AttemptFields = Omit<Attempt, 'at'> & Pick<DecisionFields, 'job_id' | 'job_status'>;
 
+type MessageFields = { readonly delivery_id: string; readonly message_id: string };
+
 export type CronRunEvent =
-  | { type: 'CronFired'; data: DecisionFields & TargetKind }
+  | { type: 'CronFired'; data: DecisionFields & Target }
   | { type: 'CronSuppressed'; data: DecisionFields & { readonly reason: SuppressionReason; readonly blackout_id: string | null } }
   | { type: 'CronMissed'; data: DecisionFields }
   | { type: 'CronOccurrenceSkipped'; data: DecisionFields }
   /** A person has asked for a run outside of the schedule. */
-  | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & TargetKind }
+  | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
+  /**
+   * An attempt has sent a message to an agent: the message with this id, of a delivery. The attempt fails at
+   * `expires_at` at the latest.
+   */
+  | { type: 'CronMessageSent'; data: MessageFields & { readonly job_id: string; readonly expires_at: string } }
   /** An attempt failed, and another one follows at `next_attempt_at`. */
   | { type: 'CronAttemptFailed'; data: AttemptFields & { readonly next_attempt_at: string } }
   | { type: 'CronSucceeded'; data: AttemptFields }
@@ -49,32 +55,64 @@ export type CronRunEvent =
 export type CronRun = {
   readonly decision: (typeof DECISIONS)[number] | 'undecided';
   readonly job_id: string;
+  /** The agent that has the job. */
+  readonly agent_id: string;
+  /** The agent that gets the messages; null if the target is external. */
+  readonly target_agent_id: string | null;
   readonly due_at: string;
   readonly attempts: readonly Attempt[];
   /** Whether the run has not ended. */
   readonly is_open: boolean;
-  /** When the target is to be called next; null if it is not. */
+  /** When the target is to be called next, or the attempt under way fails; null if neither. */
   readonly next_attempt_at: string | null;
+  /** The last message to the agent; null before the first one, and if the target is external. */
+  readonly delivery_id: string | null;
+  readonly message_id: string | null;
+  /** Whether that message is neither acknowledged nor given up. */
+  readonly is_awaiting: boolean;
 };
 
-export const initial: CronRun = { decision: 'undecided', job_id: '', due_at: '', attempts: [], is_open: false, next_attempt_at: null };
+export const initial: CronRun = {
+  decision: 'undecided',
+  job_id: '',
+  agent_id: '',
+  target_agent_id: null,
+  due_at: '',
+  attempts: [],
+  is_open: false,
+  next_attempt_at: null,
+  delivery_id: null,
+  message_id: null,
+  is_awaiting: false,
+};
 
 const withAttempt = (run: CronRun, at: string, { status_code, error, ms }: AttemptFields): CronRun => ({
   ...run,
   attempts: [...run.attempts, { at, status_code, error, ms }],
+  is_awaiting: false,
 });
+
+const decided = (
+  run: CronRun,
+  decision: CronRun['decision'],
+  { job_id, agent_id, due_at }: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'>,
+): CronRun => ({ ...run, decision, job_id, agent_id, due_at });
 
 export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>): CronRun => {
   switch (type) {
     case 'CronFired':
     case 'CronRunRequested':
-      return { ...run, decision: 'fired', job_id: data.job_id, due_at: data.due_at, is_open: true, next_attempt_at: at };
+      return { ...decided(run, 'fired', data), target_agent_id: data.target_agent_id ?? null, is_open: true, next_attempt_at: at };
     case 'CronSuppressed':
-      return { ...run, decision: 'suppressed', job_id: data.job_id, due_at: data.due_at };
+      return decided(run, 'suppressed', data);
     case 'CronMissed':
-      return { ...run, decision: 'missed', job_id: data.job_id, due_at: data.due_at };
+      return decided(run, 'missed', data);
     case 'CronOccurrenceSkipped':
-      return { ...run, decision: 'skipped', job_id: data.job_id, due_at: data.due_at };
+      return decided(run, 'skipped', data);
+    case 'CronMessageSent': {
+      const { delivery_id, message_id, expires_at } = data;
+      return { ...run, delivery_id, message_id, is_awaiting: true, next_attempt_at: expires_at };
+    }
     case 'CronAttemptFailed':
       return { ...withAttempt(run, at, data), next_attempt_at: data.next_attempt_at };
     case 'CronSucceeded':
@@ -121,6 +159,11 @@ export const dueOccurrences = (recurrence: Recurrence, first: string, now: strin
   return due;
 };
 
+const targetOf = (job: CronJob): Target =>
+  job.target_kind === 'internal_agent'
+    ? { target_kind: job.target_kind, target_agent_id: targetAgentOf(job) }
+    : { target_kind: job.target_kind };
+
 /** Why an occurrence does not fire. */
 export type Suppression = { readonly reason: SuppressionReason; readonly blackout_id: string | null };
 
@@ -136,10 +179,13 @@ export const decide =
     const failed = job.kind === 'one_shot' ? ({ job_status: 'failed' } as const) : {};
     if (isMissed) return [{ type: 'CronMissed', data: { ...fields, ...failed } }];
     if (suppression) return [{ type: 'CronSuppressed', data: { ...fields, ...failed, ...suppression } }];
-    return [{ type: 'CronFired', data: { ...fields, target_kind: job.target_kind } }];
+    return [{ type: 'CronFired', data: { ...fields, ...targetOf(job) } }];
   };
 
-/** The outcome of a call of an external target. `status_code` is null if there was no answer. */
+/**
+ * The outcome of an attempt. `status_code` is null if there was no answer of an external target. `error` is null if the
+ * attempt succeeded.
+ */
 export type Outcome = { readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
 const RETRY_DELAY_MS = 30_000;
@@ -174,13 +220,23 @@ export const skip =
     return [{ type: 'CronOccurrenceSkipped', data: { ...decisionFields(job, dueAt, next), ...(job_status && { job_status }) } }];
   };
 
-/**
- * Requests a run of the job outside of its schedule. @throws Refusal conflict if the job calls an agent: such jobs are
- * not fired yet
- */
+/** Requests a run of the job outside of its schedule. */
 export const requestRun =
-  ({ id, agent_id, target_kind }: CronJob, at: string) =>
+  (job: CronJob, at: string) =>
   (run: CronRun): CronRunEvent[] => {
-    if (target_kind === 'internal_agent') throw conflict('', 'target_not_supported', 'Jobs that call an agent are not fired yet');
-    return run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id: id, agent_id, due_at: at, target_kind } }] : [];
+    const { id: job_id, agent_id } = job;
+    return run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id, agent_id, due_at: at, ...targetOf(job) } }] : [];
   };
+
+/** Records that an attempt has sent this message to the agent. Records nothing that is recorded already. */
+export const recordSent =
+  (message: MessageFields, expires_at: string) =>
+  (run: CronRun): CronRunEvent[] =>
+    run.is_open && run.message_id !== message.message_id
+      ? [{ type: 'CronMessageSent', data: { job_id: run.job_id, ...message, expires_at } }]
+      : [];
+
+const OCCURRENCE_ID = /^(?:[0-9a-f]{32}|c[a-z0-9]{24})$/;
+
+/** Whether a text has the form of the id of an occurrence, or of a requested run. */
+export const isOccurrenceId = (text: string): boolean => OCCURRENCE_ID.test(text);

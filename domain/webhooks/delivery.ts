@@ -3,6 +3,7 @@ import type { RedactionHit } from '../redaction/redaction-patterns.ts';
 import { conflict, notFound } from '../refusal.ts';
 import type { SealedWith } from '../sealed-data.ts';
 import type { Cause } from './causation.ts';
+import type { CronOrigin } from './cron-origin.ts';
 import type { GuardrailResult } from './guardrail.ts';
 import type { MatchedSecret } from './signature.ts';
 
@@ -34,6 +35,8 @@ export type DeliveryFacts = GuardrailResult & {
   cause?: Cause;
   /** Set only for a call of a skill: the skill. */
   skill_id?: string;
+  /** Set only for the message of a cron job to an agent: the run. */
+  cron?: CronOrigin;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
   redelivery_of?: string;
 };
@@ -46,15 +49,16 @@ type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
  * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
- * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts). Their data are the bytes
- * of the body: as received, or after redaction. In the log they are sealed (see sealed-data.ts). They are empty if the
- * body is stored in chunks.
+ * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts), CronJobTriggered is the
+ * message of a cron job to an agent (see cron-delivery.ts). Their data are the bytes of the body: as received, or after
+ * redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body is stored in chunks.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }
   | { type: 'WebhookBlocked'; data: Uint8Array }
   | { type: 'SkillWebhookCalled'; data: Uint8Array }
   | { type: 'SkillWebhookBlocked'; data: Uint8Array }
+  | { type: 'CronJobTriggered'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
   | { type: 'DeliveryRequeued'; data: RequeuedFields };
 
@@ -95,6 +99,7 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
   switch (event.type) {
     case 'WebhookAccepted':
     case 'SkillWebhookCalled':
+    case 'CronJobTriggered':
       return { ...delivery, ...lastMessage(event, factsOf(event)), status: 'accepted', facts: factsOf(event) };
     case 'WebhookBlocked':
     case 'SkillWebhookBlocked':
@@ -111,6 +116,12 @@ export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): it is not for a runner`);
 };
+
+/** The events with which a delivery to an agent begins. */
+const ACCEPTED: readonly string[] = ['WebhookAccepted', 'SkillWebhookCalled', 'CronJobTriggered'] satisfies DeliveryEvent['type'][];
+
+/** Whether a delivery to an agent begins with an event of this type. */
+export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
 /** The refusal to send a delivery to a runner that is not for one. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);

@@ -46,6 +46,7 @@ type DescribedMessage = {
   readonly agent: string;
   readonly eventId: string;
   readonly delivery: string;
+  readonly occurrence: string;
   readonly receivedAt: string | null;
   readonly publishedAt: string;
 };
@@ -66,8 +67,9 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
   const [, tenant, agent] = found?.subject.split('.') ?? [];
   const eventId = found?.header.get('Nats-Msg-Id');
   const delivery = found?.header.get('Annals-Delivery');
+  const occurrence = found?.header.get('Annals-Occurrence') ?? '';
   if (!found || !tenant || !agent || !eventId || !delivery) return null;
-  return { tenant, agent, eventId, delivery, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
+  return { tenant, agent, eventId, delivery, occurrence, receivedAt: timeOf(found.data), publishedAt: found.time.toISOString() };
 };
 
 /**
@@ -81,10 +83,10 @@ const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, messa
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
-  const { tenant, agent, eventId, delivery, receivedAt, publishedAt } = found;
+  const { tenant, agent, eventId, delivery, occurrence, receivedAt, publishedAt } = found;
   const at = new Date(payload.timestamp).toISOString();
   const settled = { delivery_id: delivery, event_id: eventId, at, attempts: payload.deliveries, published_at: publishedAt };
-  const advisory = { ...settled, sequence: message.seq, outcome };
+  const advisory = { ...settled, ...(occurrence !== '' && { occurrence_id: occurrence }), sequence: message.seq, outcome };
   return { tenant, agent, advisory, receivedAt };
 };
 

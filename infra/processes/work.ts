@@ -13,6 +13,7 @@ import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startUsageCounter } from '../reactors/count-usage.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
+import { startAgentMessenger } from '../reactors/message-agents.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
@@ -41,15 +42,17 @@ const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
   return { name: 'recording of acknowledgements', works: reason === null, reason, remedy: isStreamStopped ? STOPPED_STREAM_REMEDY : null };
 };
 
+/** Opens the vault, whose modules are loaded only when it is needed. */
+const openTenantVault = async ({ masterKeyFile }: Config, log: Log) =>
+  (await import('../vault/vault.ts')).openVault({ log, masterKeyFile });
+
 /**
  * Opens what calling external targets needs. The modules are loaded only when the first target is to be called, which
  * saves memory.
  */
 const openTargetServices = async (config: Config, log: Log) => {
   const { createGuardedClient } = await import('../egress/guarded-client.ts');
-  const { openVault } = await import('../vault/vault.ts');
-  const vault = await openVault({ log, masterKeyFile: config.masterKeyFile });
-  return { client: createGuardedClient({ allow: config.egressAllow }), vault };
+  return { client: createGuardedClient({ allow: config.egressAllow }), vault: await openTenantVault(config, log) };
 };
 
 /** The reactors that need the broker. */
@@ -88,6 +91,7 @@ export const work = async (config: Config): Promise<Closable> => {
   const timed = [
     ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
+    startAgentMessenger({ ...timedParts, openVault: () => openTenantVault(config, log) }),
   ];
   const followers = [startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {

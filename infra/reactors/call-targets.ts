@@ -73,7 +73,7 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
       intervalMs: INTERVAL_MS,
       failure: 'targets of cron jobs cannot be called now; trying again',
       run: async (reads, at) => {
-        const due = (await runsDueAt(reads, at)).filter(({ id }) => !underWay.has(id));
+        const due = (await runsDueAt(reads, at, 'external_url')).filter(({ id }) => !underWay.has(id));
         if (due.length === 0) return false;
         const ports = callPorts(log, await openServices(), now);
         for (const { tenant_id, id, job_id } of due)

@@ -3,7 +3,6 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
 import { hasOpenRun, jobsDueAt, MAX_DUE_JOBS } from '../../projections/schedule/cron-job.queries.ts';
@@ -12,51 +11,22 @@ import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parseCron } from '../schedule/cron-expression.ts';
+import { findInactiveReason, forEachConcurrently, memoized } from './cron-reactor-tools.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor scheduler';
 const SEED = 'decided';
-/** How many jobs are decided at the same time. */
-const CONCURRENCY = 64;
 const MAX_REMEMBERED = 20_000;
-
-/** Calls `work` for all items, CONCURRENCY at a time. */
-const forEachConcurrently = async <T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> => {
-  let next = 0;
-  const run = async (): Promise<void> => {
-    while (next < items.length) await work(items[next++]!);
-  };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, run));
-};
-
-/** Returns a function that calls `find` once for each key. */
-const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((...key: [string, string?]) => Promise<T>) => {
-  const found = new Map<string, Promise<T>>();
-  return (...key) => {
-    const name = key.join('\0');
-    const known = found.get(name) ?? find(...key);
-    found.set(name, known);
-    return known;
-  };
-};
 
 /** Creates the ports of one tick of the scheduler. `at` is its time (RFC 3339 UTC). */
 export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): SchedulerPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
-  const tenantIsActive = memoized(async (id) => (await cache.load(Tenant, id, id)).state.status === 'active');
-  const agentIsActive = memoized(async (tenant, id) => {
-    const { state } = await cache.load(Agent, tenant, id!);
-    return state.status === 'live' && state.is_active;
-  });
   return {
     parseCron,
     loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
-    inactiveReason: async (tenant_id, agent_id) => {
-      if (!(await tenantIsActive(tenant_id))) return 'tenant_suspended';
-      return (await agentIsActive(tenant_id, agent_id)) ? null : 'agent_inactive';
-    },
+    inactiveReason: findInactiveReason(cache),
     blackouts: memoized((tenant_id) => blackoutsOf(reads, tenant_id)),
     hasOpenRun: ({ tenant_id, id }) => hasOpenRun(reads, { tenant_id, job_id: id }),
     isBudgetSpent: memoized(async (tenant, id) => {

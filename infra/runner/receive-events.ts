@@ -1,4 +1,5 @@
 import { type Msg, nanos } from 'nats';
+import { CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
 import { retryDelay } from '../backoff.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody } from './cloud-event.ts';
@@ -69,8 +70,8 @@ type Run = 'none' | 'succeeded' | 'failed';
 
 /**
  * Processes one message and sends the broker the result. If the event has been processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again. A message that is not a valid CloudEvent
- * is dropped.
+ * acknowledged. If the handler fails, the broker delivers the message again; but that of a cron job is given up, because
+ * the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is dropped.
  * @returns whether the handler has run, and how
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
@@ -92,6 +93,11 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
     return 'succeeded';
   }
   const attempts = attemptsOf(message);
+  if (event.type === CRON_MESSAGE_TYPE && failure.delayMs === undefined) {
+    report(`${failure.reason} for ${event.id}; the settings of its cron job say whether it is tried again`);
+    await settle(receiver, message, '+TERM');
+    return 'failed';
+  }
   const delayMs = failure.delayMs ?? retryDelay(REDELIVERY_DELAY, attempts);
   report(`${failure.reason} for ${event.id}, attempt ${attempts}; it is tried again in ${Math.round(delayMs / 100) / 10} s`);
   await settle(receiver, message, negativeAck(delayMs));

@@ -80,6 +80,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   CronJobPaused: 'paused the cron job {resource}',
   CronJobResumed: 'resumed the cron job {resource}',
   CronJobUpdated: 'changed {fields} of the cron job {resource}',
+  CronJobTriggered: 'called the agent {agent} for a cron job',
+  CronMessageSent: 'sent a message for a run of the cron job {job_id}',
   CronMissed: 'missed an occurrence of the cron job {job_id}',
   CronOccurrenceSkipped: 'skipped an occurrence of the cron job {job_id}',
   CronRunRequested: 'requested a run of the cron job {job_id}',

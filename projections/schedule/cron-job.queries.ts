@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Position, sortKey } from '../../domain/event.ts';
+import type { TARGET_KINDS } from '../../domain/schedule/cron-job.ts';
 import { defineList, defineQuery } from '../query.ts';
 import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -87,35 +88,48 @@ export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string |
 
 /** The most jobs or runs that a query for due ones returns. */
 export const MAX_DUE_JOBS = 1_000;
-export const MAX_DUE_RUNS = 200;
+export const MAX_DUE_RUNS = 500;
 
 const dueJobs = defineQuery((db, { at }: { at: string }) =>
   db
     .selectFrom('cron_jobs.jobs as job')
     .where('job.next_fire_at', '<=', at)
-    .where('job.target_kind', '=', 'external_url')
     .orderBy('job.next_fire_at')
     .select(['job.tenant_id', 'job.id', 'job.next_fire_at', 'job.schedule_revision'])
     .limit(({ lit }) => lit(MAX_DUE_JOBS)),
 );
 
-/**
- * Returns the jobs of all tenants that are due at this time and call an external target, the longest due first. Jobs
- * that call an agent are not fired yet.
- */
+/** Returns the jobs of all tenants that are due at this time, the longest due first. */
 export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
 
-const dueRuns = defineQuery((db, { at }: { at: string }) =>
+type DueRuns = { readonly at: string; readonly target_kind: (typeof TARGET_KINDS)[number] };
+
+const dueRuns = defineQuery((db, { at, target_kind }: DueRuns) =>
   db
     .selectFrom('cron_jobs.runs as run')
+    .where('run.target_kind', '=', target_kind)
     .where('run.next_attempt_at', '<=', at)
     .orderBy('run.next_attempt_at')
     .select(['run.tenant_id', 'run.id', 'run.job_id'])
     .limit(({ lit }) => lit(MAX_DUE_RUNS)),
 );
 
-/** Returns the runs of all tenants whose external targets are to be called at this time, the longest due first. */
-export const runsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
+/** Returns the runs of all tenants whose targets of this kind are to be called at this time, the longest due first. */
+export const runsDueAt = (reads: Pick<Reads, 'rows'>, at: string, target_kind: DueRuns['target_kind']) =>
+  reads.rows(dueRuns, { at, target_kind });
+
+const settledRuns = defineQuery((db) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .where('run.settled_at', 'is not', null)
+    .orderBy('run.settled_at')
+    .select(['run.tenant_id', 'run.id', 'run.job_id'])
+    .select(['run.settled_message', 'run.settled_outcome', 'run.settled_at', 'run.settled_published_at'])
+    .limit(({ lit }) => lit(MAX_DUE_RUNS)),
+);
+
+/** Returns the open runs of all tenants whose messages to agents were acknowledged or given up, the earliest first. */
+export const settledRunsOf = (reads: Pick<Reads, 'rows'>) => reads.rows(settledRuns, {});
 
 const openRuns = defineQuery((db, { tenant_id, job_id }: JobRef) =>
   db

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import type { AcknowledgementEvent, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
+import type { SessionEvent } from '../../domain/sessions/session.ts';
 import { type Change, insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 import { tenantCounter } from '../tenant-counter.ts';
@@ -63,7 +65,7 @@ const AttemptRead = z.object({
   status_code: z
     .int()
     .nullable()
-    .meta({ description: 'The status of the answer; null if there was none', examples: [503] }),
+    .meta({ description: 'The status of the answer; null if there was none, or an agent was called', examples: [503] }),
   error: z
     .string()
     .nullable()
@@ -86,6 +88,16 @@ export const CronDecision = z
       .default(null)
       .meta({ description: 'The blackout that suppressed it', examples: [null] }),
     attempts: z.array(AttemptRead).default([]).meta({ description: 'The attempts to reach the target, the oldest first' }),
+    delivery_id: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The delivery with which the agent was called; null if none was', examples: ['c9v2k1x4m7q0w3e6r5t8y1u2i'] }),
+    session_id: z
+      .string()
+      .nullable()
+      .default(null)
+      .meta({ description: 'The last session that was started to process the run', examples: ['cs6d2f9g1h4j7k0l3z8x5c2v1'] }),
   })
   .meta({ id: 'CronDecision' });
 
@@ -111,15 +123,13 @@ export const table = {
     updated_at: 'timestamptz',
   },
   docs: { doc: CronJobRead },
-  indexes: [
-    { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
-    { columns: ['target_kind', 'next_fire_at'], withoutNull: 'next_fire_at' },
-  ],
+  indexes: [{ columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }, { columns: ['next_fire_at'], withoutNull: 'next_fire_at' }],
 } as const satisfies Table;
 
 /**
  * `decided` is the sort key of the log position of the decision. `is_open`: the run has not ended. `next_attempt_at`:
- * when its external target is to be called.
+ * when its target is to be called next, or the attempt under way fails. `settled_message`: the message to the agent that
+ * has ended, in the way of `settled_outcome`, until that is recorded as the end of an attempt.
  */
 export const runTable = {
   name: 'runs',
@@ -133,15 +143,21 @@ export const runTable = {
     decided: 'text',
     schedule_revision: 'integer',
     next_fire_at: 'timestamptz',
+    target_kind: 'text',
     is_open: 'boolean',
     next_attempt_at: 'timestamptz',
+    settled_message: 'text',
+    settled_outcome: 'text',
+    settled_at: 'timestamptz',
+    settled_published_at: 'timestamptz',
     created_at: 'timestamptz',
   },
   docs: { doc: CronDecision },
   indexes: [
     { columns: ['tenant_id', 'job_id', 'created_at', 'id'] },
     { columns: ['tenant_id', 'job_id', 'decided'] },
-    { columns: ['next_attempt_at'], withoutNull: 'next_attempt_at' },
+    { columns: ['target_kind', 'next_attempt_at'], withoutNull: 'next_attempt_at' },
+    { columns: ['settled_at'], withoutNull: 'settled_at' },
   ],
 } as const satisfies Table;
 
@@ -161,10 +177,11 @@ const insertRun = (event: Recorded<CronRun.CronRunEvent>, decision: (typeof Cron
     created_at: event.at,
   });
 
-/** A run that has fired is open; an external target is called at once. */
+/** A run that has fired is open; its target is called at once. */
 const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronRunEvent, { type: 'CronFired' | 'CronRunRequested' }>>) => ({
+  target_kind,
   is_open: true,
-  next_attempt_at: target_kind === 'external_url' ? at : null,
+  next_attempt_at: at,
 });
 
 /** The changes of a decision: the run, and when its job is due next, unless the schedule has changed since. */
@@ -182,11 +199,37 @@ const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], 
   ];
 };
 
+const NOT_SETTLED = { settled_message: null, settled_outcome: null, settled_at: null, settled_published_at: null };
+
+/** Shows how a message of a run ended, while the run is open. Other messages are not those of cron jobs. */
+const settled = (
+  tenant_id: string,
+  { occurrence_id, event_id, at, published_at }: SettledDelivery,
+  settled_outcome: string,
+): readonly Change[] => {
+  if (occurrence_id === undefined) return [];
+  const fields = { settled_message: event_id, settled_outcome, settled_at: at, settled_published_at: published_at ?? null };
+  return [patch('runs', { tenant_id, id: occurrence_id }, fields, { ifEqual: { is_open: true } })];
+};
+
+type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
+
+/** Shows the session that was started to process a run. */
+const linkSession = ({ tenant: tenant_id, id, data: { cron_occurrence_id } }: Recorded<SessionStarted>): readonly Change[] =>
+  cron_occurrence_id !== null && CronRun.isOccurrenceId(cron_occurrence_id)
+    ? [patch('runs', { tenant_id, id: cron_occurrence_id }, { session_id: id })]
+    : [];
+
 const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonly Change[] => {
   const { job_id, job_status, status_code, error, ms } = data;
   const next = type === 'CronAttemptFailed' ? { next_attempt_at: data.next_attempt_at } : { is_open: false, next_attempt_at: null };
   return [
-    patch('runs', { tenant_id: tenant, id }, next, { items: { attempts: [{ event_id, at, status_code, error, ms }] } }),
+    patch(
+      'runs',
+      { tenant_id: tenant, id },
+      { ...next, ...NOT_SETTLED },
+      { items: { attempts: [{ event_id, at, status_code, error, ms }] } },
+    ),
     patch('jobs', { tenant_id: tenant, id: job_id }, { last_status_code: status_code, ...(job_status && { status: job_status }) }),
   ];
 };
@@ -197,15 +240,15 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
  */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 1,
-  categories: [CronJob.category, CronRun.category],
+  version: 2,
+  categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {
     CronJobCreated: (event) => {
-      const { sealed_headers: _, scheduled_at: __, ...row } = CronJob.evolve(CronJob.initial, event);
+      const { sealed_headers: _, scheduled_at: __, target_agent_id: ___, ...row } = CronJob.evolve(CronJob.initial, event);
       return [insert('jobs', { ...row, deleted: false }), cronJobCounter.add(event.tenant, 1)];
     },
-    CronJobUpdated: ({ tenant, id, at, revision, data: { sealed_headers: _, ...data } }) =>
+    CronJobUpdated: ({ tenant, id, at, revision, data: { sealed_headers: _, target_agent_id: __, ...data } }) =>
       patch('jobs', { tenant_id: tenant, id }, { ...data, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) }),
     CronJobPaused: ({ tenant, id, at, revision }) =>
       patch('jobs', { tenant_id: tenant, id }, { status: 'paused', next_fire_at: null, schedule_revision: revision, updated_at: at }),
@@ -227,8 +270,14 @@ export const cronJobs = {
       insertRun(event, 'fired', { job_id: event.data.job_id, due_at: event.data.due_at, ...openedRun(event) }),
       patch('jobs', { tenant_id: event.tenant, id: event.data.job_id }, { last_fired_at: event.at }),
     ],
+    CronMessageSent: ({ tenant, id, data: { delivery_id, expires_at } }) =>
+      patch('runs', { tenant_id: tenant, id }, { delivery_id, next_attempt_at: expires_at }),
     CronAttemptFailed: attempted,
     CronSucceeded: attempted,
     CronExhausted: attempted,
+    DeliveriesAcknowledged: ({ tenant, data }) => data.deliveries.flatMap((delivery) => settled(tenant, delivery, 'acknowledged')),
+    DeliveryAttemptFailed: 'ignore',
+    DeliveryDeadLettered: ({ tenant, data }) => settled(tenant, data, data.reason),
+    SessionStarted: linkSession,
   },
-} as const satisfies Projection<CronJob.CronJobEvent | CronRun.CronRunEvent>;
+} as const satisfies Projection<CronJob.CronJobEvent | CronRun.CronRunEvent | AcknowledgementEvent | SessionStarted>;

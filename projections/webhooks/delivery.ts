@@ -19,7 +19,10 @@ export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
 export const DeliveryRead = z
   .object({
     id: idOf('delivery'),
-    integration_id: idOf('webhook integration', 'The id of the webhook integration, or of the skill whose webhook was called'),
+    integration_id: idOf(
+      'webhook integration',
+      'The id of the webhook integration, of the skill whose webhook was called, or of the cron job',
+    ),
     agent_id: idOf('agent'),
     provider: z
       .string()
@@ -181,7 +184,7 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, sealed: __, cause: ___, skill_id: ____, redactions = [], ...facts } = factsOf(event);
+  const { parts: _, sealed: __, cause: ___, skill_id: ____, cron: _____, redactions = [], ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -277,6 +280,7 @@ export const deliveries = {
     WebhookBlocked: (event) => insertVerified(event, 'blocked'),
     SkillWebhookCalled: (event) => insertVerified(event, 'accepted'),
     SkillWebhookBlocked: (event) => insertVerified(event, 'blocked'),
+    CronJobTriggered: (event) => insertVerified(event, 'accepted'),
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,

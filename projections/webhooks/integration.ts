@@ -123,6 +123,7 @@ export const integrations = {
     WebhookBlocked: patchLastDelivery,
     SkillWebhookCalled: 'ignore',
     SkillWebhookBlocked: 'ignore',
+    CronJobTriggered: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
   },

@@ -64,6 +64,7 @@ export const invocations = {
     SkillWebhookBlocked: insertCalled,
     SkillWebhookRefused: (event) => event.data.calls.map(insertRefused(event)),
     WebhookAccepted: 'ignore',
+    CronJobTriggered: 'ignore',
     WebhookBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',

@@ -6522,7 +6522,6 @@ from
   "cron_jobs"."jobs" as "job"
 where
   "job"."next_fire_at" <= $1
-  and "job"."target_kind" = $2
 order by
   "job"."next_fire_at"
 limit
@@ -6536,11 +6535,30 @@ select
 from
   "cron_jobs"."runs" as "run"
 where
-  "run"."next_attempt_at" <= $1
+  "run"."target_kind" = $1
+  and "run"."next_attempt_at" <= $2
 order by
   "run"."next_attempt_at"
 limit
-  200;
+  500;
+
+-- settledRunsOf: call
+select
+  "run"."tenant_id",
+  "run"."id",
+  "run"."job_id",
+  "run"."settled_message",
+  "run"."settled_outcome",
+  "run"."settled_at",
+  "run"."settled_published_at"
+from
+  "cron_jobs"."runs" as "run"
+where
+  "run"."settled_at" is not null
+order by
+  "run"."settled_at"
+limit
+  500;
 
 -- hasOpenRun: call
 select

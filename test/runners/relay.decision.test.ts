@@ -35,8 +35,14 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries, calls of skills and redeliveries, and events of no other type', () =>
-  assert.equal(relayedEventTypes, ['WebhookAccepted', 'SkillWebhookCalled', 'CredentialSubmitted', 'DeliveryRequeued']));
+test('the relay publishes accepted deliveries, calls of skills, messages of cron jobs and redeliveries, and events of no other type', () =>
+  assert.equal(relayedEventTypes, [
+    'WebhookAccepted',
+    'SkillWebhookCalled',
+    'CronJobTriggered',
+    'CredentialSubmitted',
+    'DeliveryRequeued',
+  ]));
 
 test('a message goes to the subject of its agent and carries the event id, the log position and the delivery id', () => {
   const { payload, ...message } = outgoingMessage(accepted('{"a":1}'), 'https://annals.test', MAX_INLINE_BYTES);

@@ -195,16 +195,6 @@ test('a skipped occurrence is recorded and the job is due at the next one; a one
   assert.is((await act(once.id, 'skip')).status, 409);
 });
 
-test('a requested run is recorded as fired and leaves the schedule as it is', async () => {
-  const job = await created(external);
-  const ran = (await act(job.id, 'run-now')).body as Json;
-  assert.equal([ran.next_fire_at, typeof ran.last_fired_at], [job.next_fire_at, 'string']);
-  const [run] = await runs(job.id);
-  assert.equal([run!.decision, run!.attempts], ['fired', []]);
-  assert.is(p.eventsOf('CronRunRequested').length, 1);
-  assert.is((await act((await created()).id, 'run-now')).status, 409);
-});
-
 test('a preview shows the next times, and those in a blackout as suppressed', async () => {
   const day = Temporal.Instant.fromEpochMilliseconds(p.clock.now()).toZonedDateTimeISO('UTC').add({ days: 3 }).toPlainDate().toString();
   const body = { name: 'Day off', start_date: day, end_date: day };

@@ -1,0 +1,108 @@
+import type { Decision } from '../../domain/aggregate.ts';
+import type * as CronJob from '../../domain/schedule/cron-job.ts';
+import * as CronRun from '../../domain/schedule/cron-run.ts';
+import { type CronDeliveryFacts, cronDelivery } from '../../domain/webhooks/cron-delivery.ts';
+import type { Delivery } from '../../domain/webhooks/delivery.ts';
+import type { DueRun } from './call-targets.reactor.ts';
+import type { InactiveReason } from './scheduler.reactor.ts';
+
+/** How the last message of a run ended, according to the read model: when the broker stored it, and until when. */
+export type Settlement = {
+  readonly message_id: string;
+  readonly outcome: 'acknowledged' | 'max_deliveries' | 'terminated';
+  readonly published_at: string | null;
+  readonly at: string;
+};
+
+/** The delivery of a run, identified by its tenant and id. */
+type DeliveryRef = { readonly tenant_id: string; readonly id: string };
+
+/** What sending messages to agents needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
+export type MessagePorts = {
+  readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
+  readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
+  readonly loadDelivery: (delivery: DeliveryRef) => Promise<Delivery>;
+  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
+  /** Returns the id of the delivery of a run: always the same for the same run. */
+  readonly deliveryIdOf: (run: DueRun) => string;
+  /** Appends the event that begins a delivery, unless there is the delivery already. */
+  readonly createDelivery: (delivery: DeliveryRef, facts: CronDeliveryFacts, body: Uint8Array) => Promise<void>;
+  /** Sends the last message of a delivery again, with the same id for the runner, if it is `message_id`. */
+  readonly repeatMessage: (delivery: DeliveryRef, message_id: string) => Promise<void>;
+  readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
+  /** How long the broker keeps a message, in milliseconds. */
+  readonly messageLifetimeMs: number;
+  readonly now: () => number;
+};
+
+const REASON_TEXTS: Readonly<Record<InactiveReason, string>> = {
+  agent_inactive: 'The agent is inactive or deleted',
+  tenant_suspended: 'The tenant is suspended or closed',
+};
+
+const SETTLEMENT_ERRORS = {
+  acknowledged: null,
+  terminated: 'The runner of the agent failed',
+  max_deliveries: 'No runner of the agent has acknowledged the message, however often it was delivered',
+} as const satisfies Record<Settlement['outcome'], string | null>;
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+const jobOf = ({ tenant_id, job_id }: DueRun) => ({ tenant_id, id: job_id });
+
+/** Records how an attempt of a run ended. */
+const record = async (ports: MessagePorts, due: DueRun, run: CronRun.CronRun, error: string | null, ms: number): Promise<void> => {
+  const job = await ports.loadJob(jobOf(due));
+  const outcome = { status_code: null, error, ms };
+  await ports.transact(due, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, isoTime(ports.now())));
+};
+
+/** Begins the delivery of a run, unless that is done already. Returns its id. */
+const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_id, due_at }: CronRun.CronRun): Promise<string> => {
+  const id = ports.deliveryIdOf(due);
+  const job = await ports.loadJob(jobOf(due));
+  const message = { occurrence_id: due.id, due_at, agent_id: target_agent_id!, at: isoTime(ports.now()) };
+  const { facts, body } = cronDelivery(job, message);
+  await ports.createDelivery({ tenant_id: due.tenant_id, id }, facts, body);
+  return id;
+};
+
+/**
+ * Makes the attempt of a run that is due: sends a message to the agent. The first attempt begins a delivery. Later ones
+ * repeat its message with the same id, so that the runner recognises a message that it has processed. If the attempt
+ * before has waited for an acknowledgement for as long as the broker keeps messages, it has failed.
+ */
+export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<void> => {
+  const run = await ports.loadRun(due);
+  const now = ports.now();
+  // The read model may not know the last attempt yet.
+  if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
+  if (run.is_awaiting)
+    return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
+  const inactive = await ports.inactiveReason(due.tenant_id, run.target_agent_id!);
+  if (inactive) return record(ports, due, run, REASON_TEXTS[inactive], 0);
+  const id = run.delivery_id ?? (await createDelivery(ports, due, run));
+  const delivery = { tenant_id: due.tenant_id, id };
+  if (run.message_id !== null) await ports.repeatMessage(delivery, run.message_id);
+  const { message_id } = await ports.loadDelivery(delivery);
+  await ports.transact(due, CronRun.recordSent({ delivery_id: id, message_id: message_id! }, isoTime(now + ports.messageLifetimeMs)));
+};
+
+const durationOf = ({ published_at, at }: Settlement): number =>
+  published_at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(published_at));
+
+/**
+ * Records that an agent's runner has acknowledged a message of a run, or that the message was given up. The latter ends
+ * the attempt only if no newer message of the delivery is on its way, for example by a redelivery.
+ */
+export const recordSettlement = async (ports: MessagePorts, due: DueRun, settlement: Settlement): Promise<void> => {
+  const run = await ports.loadRun(due);
+  if (!run.is_open) return;
+  const error = SETTLEMENT_ERRORS[settlement.outcome];
+  if (error !== null) {
+    if (!run.is_awaiting || run.delivery_id === null) return;
+    const { message_id } = await ports.loadDelivery({ tenant_id: due.tenant_id, id: run.delivery_id });
+    if (message_id !== settlement.message_id) return;
+  }
+  await record(ports, due, run, error, durationOf(settlement));
+};

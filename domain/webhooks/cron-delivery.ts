@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import { scanJson } from '../json-scanner.ts';
+import type { CronJob } from '../schedule/cron-job.ts';
+import type { CronOrigin } from './cron-origin.ts';
+import type { DeliveryFacts } from './delivery.ts';
+
+/** The provider of deliveries that cron jobs send to agents. */
+export const CRON_PROVIDER = 'cron';
+
+/**
+ * The facts of a message from a cron job to an agent. It is a delivery: it is recorded, sent to a runner, acknowledged
+ * and sent again like one of a provider. `integration_id` is the id of the job, `provider_delivery_id` that of the
+ * occurrence.
+ */
+export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER; cron: CronOrigin };
+
+const JSON_TYPE = 'application/json';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+const isText = (bytes: Uint8Array): boolean => {
+  try {
+    utf8.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const typeOf = (body: Uint8Array): string => {
+  if (scanJson(body) === 'json') return JSON_TYPE;
+  return isText(body) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
+};
+
+/**
+ * Returns what a job's message to an agent contains, and its media type: the body of the job, or without one a JSON
+ * object that names the run. The media type is that of the job's header content-type, or else it is found from the body.
+ */
+const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
+  const { job_id, name, occurrence_id, due_at } = origin;
+  if (body_bytes === null)
+    return { content_type: JSON_TYPE, body: new TextEncoder().encode(JSON.stringify({ job_id, name, occurrence_id, due_at })) };
+  const body = Uint8Array.fromBase64(body_bytes);
+  const declared = Object.entries(headers).find(([header]) => header.toLowerCase() === 'content-type')?.[1];
+  return { content_type: declared ?? typeOf(body), body };
+};
+
+/** The run for which a job sends a message, the agent that gets it, and when. */
+export type CronMessage = { readonly occurrence_id: string; readonly due_at: string; readonly agent_id: string; readonly at: string };
+
+/** Returns the facts and the body of the message that a job sends to an agent. */
+export const cronDelivery = (
+  job: CronJob,
+  { occurrence_id, due_at, agent_id, at }: CronMessage,
+): { readonly facts: CronDeliveryFacts; readonly body: Uint8Array } => {
+  const cron = { agent_id: job.agent_id, job_id: job.id, name: job.name, occurrence_id, due_at };
+  const { content_type, body } = contentOf(job, cron);
+  const facts: CronDeliveryFacts = {
+    integration_id: job.id,
+    agent_id,
+    provider: CRON_PROVIDER,
+    provider_delivery_id: occurrence_id,
+    event: null,
+    content_type,
+    sha256: hash('sha256', body, 'hex'),
+    size_bytes: body.length,
+    matched_secret: null,
+    received_at: at,
+    reason: null,
+    guardrails: [],
+    cron,
+  };
+  return { facts, body };
+};
