@@ -94,8 +94,9 @@ process.on('message', (request: RelayRequest) => {
   else if (request.kind === 'report') running?.report();
   else void running?.close();
 });
-// The parent process has ended, perhaps without closing the relay.
+// The parent process may end without closing the relay, even while this process starts.
 process.on('disconnect', () => process.exit());
+if (!process.connected) process.exit();
 process.on('uncaughtException', (error) => {
   const reason = error instanceof Error ? error.message : String(error);
   void send({ kind: 'failed', reason }).finally(() => process.exit(1));

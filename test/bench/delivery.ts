@@ -2,7 +2,7 @@ import { AckPolicy, type ConsumerMessages, connect, credsAuthenticator, type Nat
 import { ensureConsumer } from '../../infra/nats/jetstream.ts';
 import { call, fillPlatform } from './dataset.ts';
 import { count, milliseconds, table } from './format.ts';
-import { type Figures, figuresOf, histogram, load, record } from './load.ts';
+import { type Figures, figuresOf, histogram, type LoadOptions, load, record } from './load.ts';
 import { startPlatform } from './platform.ts';
 import { createRequestFactory, nameOf } from './request-names.ts';
 import { type Bench, deliveryRequests, waitUntilIdle } from './workloads.ts';
@@ -49,10 +49,15 @@ const startProbe = async (nats: NatsConnection): Promise<() => Promise<Figures>>
   };
 };
 
-/** Sends deliveries at a fixed rate. @returns the times from when each should be sent until a runner has received it */
+/**
+ * Sends deliveries at a fixed rate. @returns the times from when each should be sent until a runner has received it;
+ * `failed` are those that were answered with 202 and not received
+ */
 const sendDeliveries = async ({ platform, dataset, seconds, warmup }: Bench, nats: NatsConnection): Promise<Figures> => {
   const times = histogram();
   const dueAt = new Map<string, number>();
+  const accepted = new Set<string>();
+  const lost = (): number => [...dueAt.keys()].filter((name) => accepted.has(name)).length;
   const startedAt = performance.now();
   const onMessage = (text: string): void => {
     const id = DELIVERY_ID.exec(text)?.[1] ?? '';
@@ -71,11 +76,12 @@ const sendDeliveries = async ({ platform, dataset, seconds, warmup }: Bench, nat
     dueAt.set(nameOf(requests.run, number), due);
     return bytesOf(number);
   };
-  await load({ port: platform.port, warmup, seconds, connections: CONNECTIONS, rate: RATE, request });
-  for (const end = Date.now() + MAX_LATENESS_MS; dueAt.size > 0 && Date.now() < end; )
+  const onResponse: LoadOptions['onResponse'] = (number, { status }) => status === 202 && accepted.add(nameOf(requests.run, number));
+  await load({ port: platform.port, warmup, seconds, connections: CONNECTIONS, rate: RATE, request, onResponse });
+  for (const end = Date.now() + MAX_LATENESS_MS; lost() > 0 && Date.now() < end; )
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   await Promise.all(runners.map((each) => each.close()));
-  return figuresOf(times, seconds, dueAt.size);
+  return figuresOf(times, seconds, lost());
 };
 
 /** Rebuilds projections one after another until stopped. @returns the function that stops this, with their number */
