@@ -19,6 +19,7 @@ import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
 import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
+import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
@@ -120,7 +121,7 @@ const areasOf = ({
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },
-  Billing: { ...budgetOperations, ...planOperations, ...paymentOperationsOf(payments) },
+  Billing: { ...budgetOperations, ...agentCostOperations, ...planOperations, ...paymentOperationsOf(payments) },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,
   Operators: projectionAdminOperations(projectionAdmin),

@@ -1,6 +1,7 @@
 import { agents } from './agents/agent.ts';
 import { models } from './agents/model.ts';
 import { audit } from './audit/audit-log.ts';
+import { costs } from './billing/cost.ts';
 import { plans } from './billing/plan.ts';
 import { credentialRequests } from './credentials/credential-request.ts';
 import { linkedIdentities } from './credentials/linked-identity.ts';
@@ -28,6 +29,7 @@ export const projections = [
   audit,
   blackouts,
   credentialRequests,
+  costs,
   cronJobs,
   deliveries,
   integrations,

@@ -1,5 +1,6 @@
 import { usdOf } from '../../domain/money.ts';
-import { sessionCountsSince, usageSince } from '../../projections/sessions/usage.queries.ts';
+import { usageSince } from '../../projections/billing/cost.queries.ts';
+import { sessionCountsSince } from '../../projections/sessions/session.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 import { staleIfError } from '../http/stale-if-error.ts';
 

@@ -179,3 +179,11 @@ export const agentIdsAsOf = async (
   const { body, next } = await reads.page(agentListAsOf, { tenant_id, at: sortKey(at) }, window);
   return { ids: (JSON.parse(body) as { id: string }[]).map(({ id }) => id), next };
 };
+
+const allNames = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
+  db.selectFrom('agents.agents as agent').select(['agent.id', 'agent.name', 'agent.deleted']).where('agent.tenant_id', '=', tenant_id),
+);
+
+/** Returns the names of all agents of a tenant, also of those that are deleted. */
+export const agentNames = async (reads: Reads, tenant_id: string): Promise<{ id: string; name: string; deleted: boolean }[]> =>
+  (await reads.rows(allNames, { tenant_id })) as { id: string; name: string; deleted: boolean }[];

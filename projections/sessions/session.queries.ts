@@ -114,3 +114,19 @@ export const sessionsOnPage = async (
 /** Counts the sessions of a tenant that the filter selects. Without a filter, use the counter of the projection. */
 export const countSessions = async (reads: Reads, tenant_id: string, filter: SessionFilter): Promise<number> =>
   (await reads.rows(selectedCount, { ...filter, tenant_id }))[0]?.count ?? 0;
+
+const sessionsByStatus = defineQuery((db, { tenant_id, from }: { tenant_id: string; from: string }) =>
+  db
+    .selectFrom('sessions.sessions as session')
+    .select(({ fn, cast }) => ['session.status', cast<number>(fn.countAll(), 'integer').as('count')])
+    .where('session.tenant_id', '=', tenant_id)
+    .where('session.created_at', '>=', from)
+    .groupBy('session.status'),
+);
+
+/**
+ * Returns how many sessions of a tenant that started at or after a time have each status. Statuses without any are
+ * absent.
+ */
+export const sessionCountsSince = async (reads: Reads, tenant_id: string, from: string): Promise<Readonly<Record<string, number>>> =>
+  Object.fromEntries((await reads.rows(sessionsByStatus, { tenant_id, from })).map(({ status, count }) => [status!, count]));

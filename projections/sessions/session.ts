@@ -184,20 +184,9 @@ export const attachmentTable = {
   indexes: [{ columns: ['tenant_id', 'sha256', 'agent_id'] }],
 } as const satisfies Table;
 
-/** The use of language models by agent, model and day (UTC). The model is empty if the event names none. */
-export const usageTable = {
-  name: 'usage_days',
-  key: ['tenant_id', 'day', 'agent_id', 'model_id'],
-  columns: { tenant_id: 'text', day: 'text', agent_id: 'text', model_id: 'text' },
-  counters: ['requests', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
-  countersOnly: true,
-  docs: {},
-} as const satisfies Table;
-
 export const sessionCounter = tenantCounter('session', 'sessions');
 
 type Started = Recorded<Extract<Session.SessionEvent, { type: 'SessionStarted' }>>;
-type Used = Recorded<Extract<Session.SessionEvent, { type: 'UsageRecorded' }>>;
 
 const inserted = (event: Started): Change => {
   const { id, tenant, at, data } = event;
@@ -218,30 +207,24 @@ const inserted = (event: Started): Change => {
   });
 };
 
-const usageOf = ({ tenant, at, data }: Used): Change => {
-  const { agent_id, model_id, prompt_tokens, completion_tokens, cost_micros } = data;
-  const key = { tenant_id: tenant, day: at.slice(0, 10), agent_id, model_id: model_id ?? '' };
-  return add('usage_days', key, { requests: 1, prompt_tokens, completion_tokens, cost_micros });
-};
-
 const ended =
   (status: Session.SessionStatus) =>
   ({ tenant, id, at }: { tenant: string; id: string; at: string }): Change =>
     patch('sessions', { tenant_id: tenant, id }, { status, until: null, completed_at: at });
 
-/** Sessions without their messages, which only the log contains, and the use of language models by day. */
+/** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 2,
+  version: 3,
   categories: [Session.category],
-  tables: [table, attachmentTable, usageTable, sessionCounter.table],
+  tables: [table, attachmentTable, sessionCounter.table],
   on: {
     SessionStarted: (event) => [inserted(event), sessionCounter.add(event.tenant, 1)],
     MessageAppended: ({ tenant, id, data }) => [
       add('sessions', { tenant_id: tenant, id }, { message_count: 1 }),
       patch('sessions', { tenant_id: tenant, id }, { status: Session.statusAfter(data.kind) }),
     ],
-    UsageRecorded: usageOf,
+    UsageRecorded: 'ignore',
     SessionAttachmentAdded: ({ tenant, data: { attachment_id, sha256, agent_id, filename, content_type } }) =>
       insert('attachments', { tenant_id: tenant, id: attachment_id, sha256, agent_id, filename, content_type }),
     SessionCompleted: ended('completed'),

@@ -16,6 +16,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listApiKeys: 'a list that is not among those of decisions.md',
   listRunnerKeys: 'a list that is not among those of decisions.md',
   listRunnerCredentials: 'a list that is not among those of decisions.md',
+  readAgentCosts: 'sums over a period',
   getRunnerPresence: 'what the message broker says now',
   listTools: 'a list that is not among those of decisions.md; each of them has it',
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',

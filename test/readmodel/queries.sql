@@ -5381,10 +5381,79 @@ select
   cast(coalesce(sum("usage"."completion_tokens"), 0) as double precision) as "output_tokens",
   cast(coalesce(sum("usage"."cost_micros"), 0) as double precision) as "cost_micros"
 from
-  "sessions"."usage_days" as "usage"
+  "costs"."days" as "usage"
 where
   "usage"."tenant_id" = $1
   and "usage"."day" >= $2;
+
+-- usageOfDays: call
+select
+  "usage"."agent_id",
+  "usage"."model_id",
+  "usage"."cause_kind",
+  "usage"."cause_id",
+  cast(sum("usage"."requests") as double precision) as "requests",
+  cast(sum("usage"."prompt_tokens") as double precision) as "input_tokens",
+  cast(sum("usage"."completion_tokens") as double precision) as "output_tokens",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+group by
+  "usage"."agent_id",
+  "usage"."model_id",
+  "usage"."cause_kind",
+  "usage"."cause_id";
+
+-- usageOfMessages: call
+select
+  "message"."agent_id",
+  "message"."model_id",
+  "message"."cause_kind",
+  "message"."cause_id",
+  cast(count(*) as double precision) as "requests",
+  cast(sum("message"."prompt_tokens") as double precision) as "input_tokens",
+  cast(sum("message"."completion_tokens") as double precision) as "output_tokens",
+  cast(sum("message"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."messages" as "message"
+where
+  "message"."tenant_id" = $1
+  and "message"."at" >= $2
+  and "message"."at" < $3
+group by
+  "message"."agent_id",
+  "message"."model_id",
+  "message"."cause_kind",
+  "message"."cause_id";
+
+-- dailyCosts: call
+select
+  "usage"."agent_id",
+  "usage"."day",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+group by
+  "usage"."agent_id",
+  "usage"."day";
+
+-- agentNames: call
+select
+  "agent"."id",
+  "agent"."name",
+  "agent"."deleted"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1;
 
 -- sessionCountsSince: call
 select

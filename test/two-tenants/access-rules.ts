@@ -162,6 +162,7 @@ PUT    /tenant/{tenant_id}/brand/favicon                                tenant:s
 PUT    /tenant/{tenant_id}/brand/logo                                   tenant:settings:write
 POST   /tenant/{tenant_id}/files/scan                                   tenant:read
 GET    /me                                                              any
+GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read

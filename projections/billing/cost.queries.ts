@@ -1,0 +1,93 @@
+import type { UsageRow } from '../../domain/billing/agent-costs.ts';
+import { defineQuery } from '../query.ts';
+import type { Reads } from '../read-model.ts';
+
+/** The use of language models by a tenant. The cost is in micro-dollars. */
+export type Usage = {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_micros: number;
+};
+
+const tenantUsage = defineQuery((db, { tenant_id, day }: { tenant_id: string; day: string }) =>
+  db
+    .selectFrom('costs.days as usage')
+    .select(({ fn, cast, lit }) => [
+      cast<number>(fn.coalesce(fn.sum('usage.requests'), lit(0)), 'double precision').as('requests'),
+      cast<number>(fn.coalesce(fn.sum('usage.prompt_tokens'), lit(0)), 'double precision').as('input_tokens'),
+      cast<number>(fn.coalesce(fn.sum('usage.completion_tokens'), lit(0)), 'double precision').as('output_tokens'),
+      cast<number>(fn.coalesce(fn.sum('usage.cost_micros'), lit(0)), 'double precision').as('cost_micros'),
+    ])
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', day),
+);
+
+/** Returns how a tenant has used language models since the start of a day (UTC, YYYY-MM-DD). */
+export const usageSince = async (reads: Reads, tenant_id: string, day: string): Promise<Usage> =>
+  (await reads.rows(tenantUsage, { tenant_id, day }))[0]!;
+
+/** A range of days (YYYY-MM-DD) or times (RFC 3339). The end is exclusive. */
+type Range = { readonly tenant_id: string; readonly from: string; readonly to: string };
+
+const ofDays = defineQuery((db, { tenant_id, from, to }: Range) =>
+  db
+    .selectFrom('costs.days as usage')
+    .select(({ fn, cast }) => [
+      'usage.agent_id',
+      'usage.model_id',
+      'usage.cause_kind',
+      'usage.cause_id',
+      cast<number>(fn.sum('usage.requests'), 'double precision').as('requests'),
+      cast<number>(fn.sum('usage.prompt_tokens'), 'double precision').as('input_tokens'),
+      cast<number>(fn.sum('usage.completion_tokens'), 'double precision').as('output_tokens'),
+      cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros'),
+    ])
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .groupBy(['usage.agent_id', 'usage.model_id', 'usage.cause_kind', 'usage.cause_id']),
+);
+
+/** Returns the use of language models in these days (UTC), by agent, model and cause. */
+export const usageOfDays = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofDays, range) as Promise<UsageRow[]>;
+
+const ofMessages = defineQuery((db, { tenant_id, from, to }: Range) =>
+  db
+    .selectFrom('costs.messages as message')
+    .select(({ fn, cast }) => [
+      'message.agent_id',
+      'message.model_id',
+      'message.cause_kind',
+      'message.cause_id',
+      cast<number>(fn.countAll(), 'double precision').as('requests'),
+      cast<number>(fn.sum('message.prompt_tokens'), 'double precision').as('input_tokens'),
+      cast<number>(fn.sum('message.completion_tokens'), 'double precision').as('output_tokens'),
+      cast<number>(fn.sum('message.cost_micros'), 'double precision').as('cost_micros'),
+    ])
+    .where('message.tenant_id', '=', tenant_id)
+    .where('message.at', '>=', from)
+    .where('message.at', '<', to)
+    .groupBy(['message.agent_id', 'message.model_id', 'message.cause_kind', 'message.cause_id']),
+);
+
+/** Like `usageOfDays`, for times within a day: reads each message between them. */
+export const usageOfMessages = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofMessages, range) as Promise<UsageRow[]>;
+
+const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>
+  db
+    .selectFrom('costs.days as usage')
+    .select(({ fn, cast }) => [
+      'usage.agent_id',
+      'usage.day',
+      cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros'),
+    ])
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .groupBy(['usage.agent_id', 'usage.day']),
+);
+
+/** Returns what each agent of the tenant has cost on each of these days (UTC). Days without use are absent. */
+export const dailyCosts = (reads: Reads, range: Range): Promise<{ agent_id: string; day: string; cost_micros: number }[]> =>
+  reads.rows(byDay, range);
