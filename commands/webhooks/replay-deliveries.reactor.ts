@@ -5,13 +5,19 @@ import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** A job as the log has it. `actor` has requested it. */
-export type StoredJob = { readonly state: ReplayJob.ReplayJob; readonly revision: number; readonly actor: Actor };
+/** A job as the log has it. `actor` has requested it, and `event_id` is the id of the event of that request. */
+export type StoredJob = {
+  readonly state: ReplayJob.ReplayJob;
+  readonly revision: number;
+  readonly actor: Actor;
+  readonly event_id: string;
+};
 
-/** A delivery of a job, and the decision about it. */
+/** A delivery of a job, and the decision about it. `cause` is the id of the event that requested the job. */
 export type Requeue = JobRef & {
   readonly delivery_id: string;
   readonly actor: Actor;
+  readonly cause: string;
   readonly decide: (delivery: Delivery.Delivery) => readonly Delivery.DeliveryEvent[];
 };
 
@@ -44,7 +50,8 @@ const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: Sto
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));
     if (!(await ports.isAgentActive(tenant_id, agent_id))) return 'the agent is inactive or deleted';
-    await ports.requeueOnce({ tenant_id, id, delivery_id, actor: job.actor, decide: Delivery.requeue(agent_id) });
+    const { actor, event_id: cause } = job;
+    await ports.requeueOnce({ tenant_id, id, delivery_id, actor, cause, decide: Delivery.requeue(agent_id) });
     return null;
   } catch (error) {
     if (!(error instanceof Refusal) || (error.code !== 'not_found' && error.code !== 'conflict')) throw error;

@@ -47,7 +47,9 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
     readJob: async ({ tenant_id, id }) => {
       const events = await eventsOf<ReplayJob.ReplayJobEvent>(log, streamName(ReplayJob.category, tenant_id, id));
       const [first] = events;
-      return first ? { state: fold(ReplayJob, events), revision: events.at(-1)!.revision, actor: first.actor } : null;
+      return first
+        ? { state: fold(ReplayJob, events), revision: events.at(-1)!.revision, actor: first.actor, event_id: first.event_id }
+        : null;
     },
     agentOf: async (tenant_id, delivery_id) => {
       for await (const first of log.read(deliveryStream(tenant_id, delivery_id), { limit: 1 })) return Delivery.factsOf(first).agent_id;
@@ -55,10 +57,10 @@ export const replayPorts = (log: Log, at: string): ReplayPorts => {
     },
     isAgentActive: async (tenant_id, agent_id) => isActive((await cache.load(Agent, tenant_id, agent_id)).state),
     isTenantActive: async (tenant_id) => acceptsDeliveries((await cache.load(Tenant, tenant_id, tenant_id)).state),
-    requeueOnce: async ({ tenant_id, id, delivery_id, actor, decide }) => {
+    requeueOnce: async ({ tenant_id, id, delivery_id, actor, cause, decide }) => {
       const stream = deliveryStream(tenant_id, delivery_id);
       const event_id = derivedId(stream, ReplayJob.category, id);
-      const meta = { tenant: tenant_id, actor, at, v: 1 };
+      const meta = { tenant: tenant_id, actor, at, v: 1, $causationId: cause };
       for (;;) {
         const events = await eventsOf<Delivery.DeliveryEvent>(log, stream);
         if (events.some((event) => event.event_id === event_id)) return;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseToken, type Recorded, sortKey } from '../../domain/event.ts';
-import { EventId, Timestamp } from '../../domain/fields.ts';
+import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
 import type { PublicationEvent } from '../../domain/runners/publication.ts';
@@ -12,6 +12,7 @@ import { type Change, insert, type Projection, patch, type Row } from '../projec
 import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
+import { Origin, Step, stepOf } from './delivery-steps.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
@@ -67,12 +68,6 @@ const Guardrail = z.object({
   verdict: z.enum(['pass', 'block', 'redact', 'label']).meta({ description: 'What the check decided' }),
   note: z.string().nullable().meta({ description: 'Why' }),
 });
-const Cause = z.object({
-  event_id: EventId,
-  type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),
-  at: Timestamp.meta({ description: 'When it happened' }),
-});
-
 /** DeliveryDetail without the payload, because no read model stores payloads. */
 export const DeliveryDetailRow = DeliveryRead.extend({
   content_type: z
@@ -89,8 +84,11 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .string()
     .nullable()
     .meta({ description: 'The last session that was started to process the delivery', examples: ['cs6d2f9g1h4j7k0l3z8x5c2v1'] }),
+  cause: Origin.nullable()
+    .default(null)
+    .meta({ description: 'The delivery that led to this one, as its header or a line of its body says; null if none is named' }),
   causation: z
-    .array(Cause)
+    .array(Step)
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
@@ -183,8 +181,8 @@ const newMessage = ({ event_id, position }: Recorded, message_agent_id: string):
 type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
-  const { id, tenant, event_id, type, at, meta } = event;
-  const { parts: _, sealed: __, cause: ___, skill_id: ____, cron: _____, redactions = [], ...facts } = factsOf(event);
+  const { id, tenant, meta } = event;
+  const { parts: _, sealed: __, skill_id: ___, cron: ____, redactions = [], cause = null, ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -194,19 +192,14 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
     tenant_id: tenant,
     outcome,
     caller: { ip: meta.ip ?? null, user_agent: meta.userAgent ?? null },
-    causation: [{ event_id, type, at }],
+    cause,
+    causation: [stepOf(event, facts)],
   };
   return insert('deliveries', row);
 };
 
-const insertRejected = ({
-  id,
-  tenant,
-  at,
-  event_id,
-  type,
-  data,
-}: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
+const insertRejected = (event: Recorded<Extract<RejectionEvent, { type: 'WebhookRejected' }>>): Change => {
+  const { id, tenant, at, data } = event;
   const { delivery_id, ip, user_agent, ...rejection } = data;
   const row: Row = {
     ...UNPROCESSED,
@@ -223,15 +216,18 @@ const insertRejected = ({
     received_at: at,
     guardrails: [],
     caller: { ip, user_agent },
-    causation: [{ event_id, type, at }],
+    cause: null,
+    causation: [stepOf(event, rejection)],
   };
   return insert('deliveries', row);
 };
 
 const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>>): Change => {
-  const { tenant: tenant_id, id, event_id, type, at } = event;
-  const fields = { ...newMessage(event, event.data.agent_id), outcome: 'accepted', reason: null };
-  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [{ event_id, type, at }] } });
+  const { tenant: tenant_id, id, data, meta } = event;
+  const { agent_id, repeats } = data;
+  const fields = { ...newMessage(event, agent_id), outcome: 'accepted', reason: null };
+  const cause = meta.$causationId ?? repeats ?? null;
+  return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })] } });
 };
 
 /** Shows how a message ended. The end of an earlier message than the last one does not change the delivery's state. */
@@ -259,10 +255,13 @@ const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
 /** Shows the session that was started to process a delivery. */
-const patchSession = ({ tenant: tenant_id, id, event_id, type, at, data }: Recorded<SessionStarted>): readonly Change[] =>
-  data.delivery_id === null
-    ? []
-    : [patch('deliveries', { tenant_id, id: data.delivery_id }, { session_id: id }, { items: { causation: [{ event_id, type, at }] } })];
+const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
+  const { tenant: tenant_id, id: session_id, data } = event;
+  const { delivery_id, agent_id } = data;
+  if (delivery_id === null) return [];
+  const causation = [stepOf(event, { agent_id, session_id })];
+  return [patch('deliveries', { tenant_id, id: delivery_id }, { session_id }, { items: { causation } })];
+};
 
 const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
   insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });
@@ -272,7 +271,7 @@ const insertPublication = ({ event_id, position, at, data }: Recorded<Publicatio
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 5,
+  version: 6,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

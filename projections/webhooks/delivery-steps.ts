@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Recorded } from '../../domain/event.ts';
+import { EventId, Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+
+/** One event on the way of a delivery, from its provider to the sessions that process it. */
+export const Step = z.object({
+  event_id: EventId,
+  type: z.string().meta({ description: 'The type of the event', examples: ['WebhookAccepted'] }),
+  at: Timestamp.meta({ description: 'When it happened' }),
+  actor: z
+    .object({
+      kind: z.enum(['user', 'agent', 'system']).meta({ description: 'A user, the runner of an agent, or the platform' }),
+      id: z.string().meta({ description: 'The id of the user or agent, or the part of the platform', examples: ['redrive'] }),
+    })
+    .meta({ description: 'Who caused it. For the delivery itself: the platform, with the id of the integration' }),
+  agent_id: idOf('agent', 'The agent that got the delivery, or whose session it is'),
+  session_id: idOf('session').nullable().meta({ description: 'The session that was started; null if it is another step' }),
+  cause: EventId.nullable().meta({
+    description: 'Of a redelivery: the event that led to it. It is the request of a replay, or the first message if the broker had lost it',
+    examples: [null],
+  }),
+});
+type Step = z.output<typeof Step>;
+
+/** What a step of a delivery adds to the event that it shows. */
+type StepFields = Pick<Step, 'agent_id'> & Partial<Pick<Step, 'session_id' | 'cause'>>;
+
+export const stepOf = (
+  { event_id, type, at, actor: { kind, id } }: Recorded,
+  { agent_id, session_id = null, cause = null }: StepFields,
+): Step => ({
+  event_id,
+  type,
+  at,
+  actor: { kind, id },
+  agent_id,
+  session_id,
+  cause,
+});
+
+/** The delivery that led to another one. */
+export const Origin = z.object({
+  delivery_id: idOf('delivery', 'The delivery that led to this one'),
+  depth: z.int().meta({ description: 'How many deliveries led to this one, one after another', examples: [1] }),
+});
