@@ -39,7 +39,7 @@ const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
 };
 
 type Unsettled = DeadMessage & { readonly position: Position };
-type AcceptedEvent = Extract<DeliveryEvent, { type: 'WebhookAccepted' | 'SkillWebhookCalled' }>;
+type AcceptedEvent = Extract<DeliveryEvent, { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' }>;
 type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>;
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
@@ -47,6 +47,7 @@ type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
 const eventTypes = [
   'WebhookAccepted',
   'SkillWebhookCalled',
+  'CronJobTriggered',
   'DeliveryRequeued',
   'DeliveriesAcknowledged',
   'DeliveryDeadLettered',

@@ -27,13 +27,19 @@ export type RunnerEvent = {
   readonly time: string;
   readonly tenant: string;
   readonly agent: string;
-  readonly provider: string;
+  /** The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job. */
+  readonly provider?: string;
   readonly providerevent?: string;
-  readonly providerid: string;
-  readonly deliveryid: string;
+  readonly providerid?: string;
+  /** Absent if the event is no delivery, such as `annals.credential.fulfilled`. */
+  readonly deliveryid?: string;
   readonly integration?: string;
   readonly skill?: string;
-  readonly contenttrust: 'untrusted';
+  readonly cronjob?: string;
+  readonly cronname?: string;
+  readonly occurrence?: string;
+  readonly dueat?: string;
+  readonly contenttrust: 'untrusted' | 'trusted';
   readonly labels?: string;
   readonly causedby?: string;
   readonly redeliveryof?: string;
