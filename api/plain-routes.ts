@@ -1,5 +1,6 @@
 import { auditExportPaths } from './audit/audit-export.ts';
 import { paymentWebhookPaths } from './billing/payment-webhook.ts';
+import { oauthCallbackPaths } from './credentials/oauth-callback.ts';
 import { picturePaths } from './files/picture.ts';
 import { fileScanPaths } from './files/scan.ts';
 import { filePaths } from './files/stored-file.ts';
@@ -19,6 +20,7 @@ export const plainPaths: PlainPaths = {
   ...inboundWebhookPaths,
   ...deliveryPaths,
   ...paymentWebhookPaths,
+  ...oauthCallbackPaths,
   ...auditExportPaths,
   ...skillImportPaths,
   ...sessionAttachmentPaths,

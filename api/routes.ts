@@ -1,6 +1,7 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
 import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
 import type { TestDatabase } from '../commands/credentials/database-credential.ts';
+import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
@@ -23,6 +24,7 @@ import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
+import { connectOperations } from './credentials/connect-provider.ts';
 import { credentialRequestOperations } from './credentials/credential-requests.ts';
 import { linkedIdentityOperations } from './credentials/linked-identities.ts';
 import type { Operations } from './http/operation.ts';
@@ -66,6 +68,8 @@ export type OperationPorts = {
   /** Null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
   readonly testDatabase: TestDatabase;
+  readonly oauth: OAuthClients;
+  readonly publicUrl: string;
   readonly createBrokerUser: CreateBrokerUser;
   readonly runnerBroker: RunnerBroker;
   readonly storedDelivery: ReadDelivery;
@@ -79,6 +83,8 @@ const areasOf = ({
   codeHost,
   payments,
   testDatabase,
+  oauth,
+  publicUrl,
   createBrokerUser,
   runnerBroker,
   storedDelivery,
@@ -115,9 +121,9 @@ const areasOf = ({
   Runners: {
     ...runnerCredentialOperations(createBrokerUser),
     ...runnerPresenceOperations(runnerBroker),
-    ...agentRuntimeOperationsOf(codeHost),
+    ...agentRuntimeOperationsOf(codeHost, oauth),
   },
-  Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase) },
+  Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },

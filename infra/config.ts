@@ -136,13 +136,7 @@ export const variableNames: readonly string[] = [
  * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet,
  * so the README does not list them.
  */
-export const reservedVariables: readonly string[] = [
-  'SMTP_URL',
-  'SMTP_LISTEN',
-  'MAIL_DOMAIN',
-  'OAUTH_<PROVIDER>_CLIENT_ID',
-  'OAUTH_<PROVIDER>_CLIENT_SECRET',
-];
+export const reservedVariables: readonly string[] = ['SMTP_URL', 'SMTP_LISTEN', 'MAIL_DOMAIN'];
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;

@@ -5,7 +5,7 @@ import { jsonContentOf } from './example.ts';
 import { INTRODUCTION, TAGS } from './introduction.ts';
 import { parametersOf, pathParameters, type Schemas, templateOf } from './json-schema.ts';
 import { createsResource, isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
-import { headerParameter, type PlainPaths } from './plain-route.ts';
+import { headerParameter, PLAIN_SCHEMAS, type PlainPaths } from './plain-route.ts';
 import { PROBLEM_RESPONSES, PROBLEM_SCHEMA, problemResponses, responseHeader } from './problem-responses.ts';
 import { UPLOAD_SCHEMAS } from './upload-route.ts';
 
@@ -129,7 +129,7 @@ const SHARED_COMPONENTS = {
  * routes.
  */
 export const openapi = (operations: Operations, plain: PlainPaths, url: string): Json => {
-  const schemas: Schemas = { Problem: PROBLEM_SCHEMA, ...UPLOAD_SCHEMAS };
+  const schemas: Schemas = { Problem: PROBLEM_SCHEMA, ...UPLOAD_SCHEMAS, ...PLAIN_SCHEMAS };
   const paths: Record<string, Json> = {};
   for (const [name, row] of Object.entries(operations)) {
     const path = templateOf(row.path);

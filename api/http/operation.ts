@@ -83,6 +83,8 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    * The path for the Location header. Placeholders such as `:id` stand for path parameters or fields of the response.
    */
   readonly location?: string;
+  /** Returns further headers of the response to a mutation, such as a cookie. */
+  readonly headers?: (state: unknown) => Readonly<Record<string, string>>;
   /**
    * Whether the response contains a secret that no later response shows. A repeat with the same Idempotency-Key is
    * refused.

@@ -1,6 +1,6 @@
 import type { Context, Env, Hono } from 'hono';
 import type { z } from 'zod';
-import { parametersOf, templateOf } from './json-schema.ts';
+import { parametersOf, type Schemas, templateOf } from './json-schema.ts';
 import type { Method } from './operation.ts';
 import { problemResponses } from './problem-responses.ts';
 
@@ -32,6 +32,9 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly problems?: readonly number[];
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
+
+/** The named schemas of the replies of plain routes, for the OpenAPI document. */
+export const PLAIN_SCHEMAS: Schemas = {};
 
 /** The OpenAPI entries of routes, by path and then by method. */
 export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -48,13 +48,14 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
 };
 
 /** What determines the response to a mutation. */
-export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status'>;
+export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status' | 'headers'>;
 
 /** Creates the response to a mutation. Its body shows the state after the mutation. */
 export const mutationResponse = (row: MutationRow, params: Record<string, string>, loaded: Loaded<unknown>): Response => {
   const headers: Record<string, string> = row.noETag ? {} : { etag: etagOf(loaded.revision) };
   if (loaded.position) headers['consistency-token'] = tokenOf(loaded.position);
   if (!row.reply || loaded.state === null) return new Response(null, { status: 204, headers });
+  if (row.headers) Object.assign(headers, row.headers(loaded.state));
   if (row.location) headers.location = expandPath(row.location, params, loaded.state);
   return jsonResponse(JSON.stringify(row.reply.parse(loaded.state)), loaded.existed ? 200 : (row.status ?? 200), headers);
 };

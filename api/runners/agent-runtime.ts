@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
-import { readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
+import type { OAuthClients } from '../../commands/credentials/oauth-clients.ts';
+import { type RuntimeSources, readRuntime, recordDisclosure } from '../../commands/runners/agent-runtime.ts';
 import { idOf } from '../../domain/id.ts';
 import { AgentBudgetRead, AgentRead } from '../../projections/agents/agent.ts';
 import { ToolRead } from '../../projections/tools/tool.ts';
@@ -65,8 +66,8 @@ export const AgentRuntime = z
 
 const HEX_DIGITS_OF_ETAG = 32;
 
-const runtimeOf = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFor']) => {
-  const runtime = await readRuntime(ctx, agent_id, tokenFor);
+const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) => {
+  const runtime = await readRuntime(ctx, agent_id, sources);
   const body = JSON.stringify(AgentRuntime.parse(runtime));
   // The digest is keyed, so the ETag tells nothing about the secrets in the body.
   const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
@@ -74,7 +75,7 @@ const runtimeOf = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFo
 };
 
 /** Creates the operation for the runtime of agents. `codeHost` has the tokens of git hosts. */
-export const agentRuntimeOperationsOf = (codeHost: CodeHost): Operations => ({
+export const agentRuntimeOperationsOf = (codeHost: CodeHost, oauth: Pick<OAuthClients, 'configured'>): Operations => ({
   getAgentRuntime: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runtime',
@@ -83,6 +84,6 @@ export const agentRuntimeOperationsOf = (codeHost: CodeHost): Operations => ({
     permit: { all: ['agent:read'], runner: true },
     permissionNote: "Requires the agent's runner key.",
     reply: AgentRuntime,
-    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, codeHost.tokenFor),
+    run: (ctx, { agent_id }) => runtimeOf(ctx, agent_id, { tokenFor: codeHost.tokenFor, providers: oauth.configured }),
   }),
 });

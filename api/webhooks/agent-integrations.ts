@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
-import { PROVIDERS } from '../../domain/webhooks/provider.ts';
+import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
 import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
+import { linkedProvidersOf } from '../../projections/credentials/linked-identity.queries.ts';
 import { readCursorKey, writeCursor } from '../../projections/cursor.ts';
 import { activeProvidersOf } from '../../projections/webhooks/integration.queries.ts';
 import { integrations } from '../../projections/webhooks/integration.ts';
@@ -13,13 +14,19 @@ const AgentIntegrationRead = z
   .object({
     provider: z.string().meta({ description: 'The identifier of the provider', examples: ['github'] }),
     label: z.string().meta({ description: 'The name of the provider for people', examples: ['GitHub'] }),
-    connected: z
-      .boolean()
-      .meta({ description: 'Whether the provider has an integration of the agent that is not paused', examples: [true] }),
+    connected: z.boolean().meta({
+      description: 'Whether the agent has an account at the provider, or an integration of it that is not paused',
+      examples: [true],
+    }),
   })
   .meta({ id: 'AgentIntegrationRead' });
 
-const SORTED_PROVIDERS = PROVIDERS.toSorted();
+/** The names of all providers: those of webhooks, and those at which accounts are connected only. */
+const LABELS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(OAUTH_PROVIDERS).map(([provider, { label }]) => [provider, label])),
+  ...PROVIDER_LABELS,
+};
+const SORTED_PROVIDERS = Object.keys(LABELS).toSorted();
 
 /** Lists every provider in the order of its identifier. @throws Refusal not_found, invalid */
 const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindow & { agent_id: string }) => {
@@ -27,8 +34,12 @@ const listIntegrations = async (ctx: Ctx, { agent_id, limit, cursor }: PageWindo
   const after = readCursorKey(cursor, 'text')?.[1] ?? '';
   const remaining = SORTED_PROVIDERS.filter((provider) => provider > after);
   const page = remaining.slice(0, limit);
-  const active = await activeProvidersOf(ctx.reads, ctx.tenant, agent_id);
-  const items = page.map((provider) => ({ provider, label: PROVIDER_LABELS[provider], connected: active.has(provider) }));
+  const [active, linked] = await Promise.all([
+    activeProvidersOf(ctx.reads, ctx.tenant, agent_id),
+    linkedProvidersOf(ctx.reads, ctx.tenant, agent_id),
+  ]);
+  const isConnected = (provider: string): boolean => active.has(provider) || linked.has(provider);
+  const items = page.map((provider) => ({ provider, label: LABELS[provider], connected: isConnected(provider) }));
   const last = page.at(-1);
   return { body: JSON.stringify(items), next: last && remaining.length > limit ? writeCursor([last, last]) : null };
 };

@@ -9,6 +9,7 @@ import { requireRunner } from '../access/require-runner.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { CodeHost } from '../agents/code-host.ts';
 import type { Ctx, Loaded } from '../context.ts';
+import { agentCredentials } from '../credentials/linked-identity.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
@@ -79,20 +80,28 @@ export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
 };
 
+/** Where the runtime of an agent comes from, besides the log: the tokens of git hosts, and the OAuth providers. */
+export type RuntimeSources = { readonly tokenFor: CodeHost['tokenFor']; readonly providers: readonly string[] };
+
 /** Everything that a runner needs to run its agent, with secrets in clear text. */
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
  * Returns what the runner of this agent needs: settings, the models after failover, skills with their configuration,
- * tools, the repository with the token of its host, and the budget.
+ * tools, the access tokens of its linked identities, the repository with the token of its host, and the budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
-export const readRuntime = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost['tokenFor']) => {
+export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers }: RuntimeSources) => {
   await requireRunner(ctx, agent_id);
   const agent = await loadAgent(ctx, agent_id);
   const { state } = agent;
-  const [models, skills, tools] = await Promise.all([modelsOf(ctx, state), skillsOf(ctx, agent), toolsOf(ctx, state)]);
-  const newest = newestOf([agent, ...models.loaded, ...skills.loaded, ...tools.loaded]);
+  const [models, skills, tools, identities] = await Promise.all([
+    modelsOf(ctx, state),
+    skillsOf(ctx, agent),
+    toolsOf(ctx, state),
+    agentCredentials(ctx, agent_id, providers),
+  ]);
+  const newest = newestOf([agent, ...models.loaded, ...skills.loaded, ...tools.loaded, ...identities.loaded]);
   const { hourly_limit_micros } = state;
   return {
     agent: state,
@@ -100,8 +109,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, tokenFor: CodeHost
     models: models.models,
     skills: skills.skills,
     tools: tools.tools,
-    // No area of the platform stores credentials of agents yet.
-    credentials: [] as { provider: string; label: string; secret: string }[],
+    credentials: identities.credentials,
     repo: state.repo_url === null ? null : { url: state.repo_url, code_ref: state.code_ref, token: tokenFor(state.repo_url) },
     budget: { hourly_limit_usd: hourly_limit_micros === null ? null : usdOf(hourly_limit_micros) },
   };

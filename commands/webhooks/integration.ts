@@ -73,7 +73,13 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-const secretLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: Integration.category, id, field: 'secret' });
+/** Where the encrypted secret of an integration is stored. */
+export const secretLocation = (tenant: string, id: string): SecretLocation => ({
+  tenant,
+  category: Integration.category,
+  id,
+  field: 'secret',
+});
 
 const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>, plaintext?: string): Loaded<IntegrationView> => ({
   ...loaded,

@@ -3,6 +3,8 @@ import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
 import * as Model from '../../domain/agents/model.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Plan from '../../domain/billing/plan.ts';
+import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
@@ -26,8 +28,10 @@ const followed = [
   ApiKey,
   BudgetHour,
   Connector,
+  CredentialRequest,
   FailoverGraph,
   Integration,
+  LinkedIdentity,
   Model,
   Plan,
   RedactionPatterns,
@@ -43,9 +47,10 @@ const followed = [
 
 /**
  * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in
- * token of an unknown user would read the log, and so would every delivery to a tenant without guardrails. Callers
+ * token of an unknown user would read the log, and so would every delivery to a tenant without guardrails, and every
+ * read of the runtime of an agent without accounts. Callers
  * cannot fill the cache with guesses: the look-up happens only after the token or the signature has been verified.
  */
-const cacheAbsent = [AllowedAccount, RedactionPatterns, SlackConfig, TenantGuardrails, User];
+const cacheAbsent = [AllowedAccount, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 
 export const openApplicationCache = (log: Log): AggregateCache => openAggregateCache(log, followed, { cacheAbsent });

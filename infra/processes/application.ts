@@ -28,7 +28,7 @@ import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { accessRefusalWriter } from '../refusals/access-refusals.ts';
 import type { Vault } from '../vault/vault.ts';
-import { requestAuthentication } from './request-authentication.ts';
+import { type RequestAuthentication, requestAuthentication } from './request-authentication.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
 
 export type ApplicationOptions = {
@@ -40,7 +40,8 @@ export type ApplicationOptions = {
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
-  readonly plainRoutes: (app: Hono, runtime: Runtime) => void;
+  /** Mounts the routes outside the tables. `attempt` counts failed attempts to log in, see RequestAuthentication. */
+  readonly plainRoutes: (app: Hono, runtime: Runtime, attempt: RequestAuthentication['attempt']) => void;
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
@@ -133,7 +134,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     mountPlain: (hono) => {
       mountSignIn(hono, runtime, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
       mountInvitations(hono, runtime, { attempt });
-      parts.plainRoutes(hono, runtime);
+      parts.plainRoutes(hono, runtime, attempt);
     },
     corsOrigins: parts.corsOrigins,
     requestId: randomUUID,

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hono } from 'hono';
 import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
+import { mountOAuthCallback } from '../../api/credentials/oauth-callback.ts';
 import { mountPictures } from '../../api/files/picture.ts';
 import { mountFileScan } from '../../api/files/scan.ts';
 import { mountFiles } from '../../api/files/stored-file.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import type { Runtime } from '../../api/http/runtime.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
@@ -43,6 +42,7 @@ import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
 import { openRunnerBroker } from '../nats/runner-broker.ts';
 import { brokerUserFactory } from '../nats/runner-users.ts';
+import { createOAuthClients } from '../oauth/oauth-clients.ts';
 import { openSignInMethods } from '../oidc/sign-in.ts';
 import { createStripeProvider } from '../payments/stripe-provider.ts';
 import { createDatabaseTest } from '../postgres/database-test.ts';
@@ -61,7 +61,7 @@ import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
-import { createApplication } from './application.ts';
+import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
@@ -191,10 +191,13 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   );
   metrics.addSpool(spool.status, ports.isBreakerOpen);
   const runnerBroker = openRunnerBroker(broker, config);
+  const oauth = createOAuthClients({ clients: config.oauth, client: egress, publicUrl, logger });
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,
     testDatabase: createDatabaseTest({ allow: config.egressAllow }),
+    oauth,
+    publicUrl,
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();
@@ -210,11 +213,12 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries: ports });
   let document: unknown;
 
-  const plainRoutes = (app: Hono, runtime: Runtime): void => {
+  const plainRoutes: ApplicationOptions['plainRoutes'] = (app, runtime, attempt) => {
     mountInboundWebhook(app, { ports, address, publicUrl });
     mountSkillCalls(app, { ports: skillCalls, address });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
+    mountOAuthCallback(app, runtime, { oauth, publicUrl, attempt });
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
     const uploads = { parseForm, withSlot: createUploadSlots() };
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { projections } from '../../projections/registry.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import type { Config } from '../config.ts';
@@ -18,6 +19,7 @@ import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../r
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
 import { type RelayProcess, startRelayProcess } from '../reactors/relay-process.ts';
+import { startTokenRenewer } from '../reactors/renew-tokens.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import { startScheduler } from '../reactors/scheduler.ts';
@@ -53,6 +55,13 @@ const openTenantVault = async ({ masterKeyFile }: Config, log: Log) =>
 const openTargetServices = async (config: Config, log: Log) => {
   const { createGuardedClient } = await import('../egress/guarded-client.ts');
   return { client: createGuardedClient({ allow: config.egressAllow }), vault: await openTenantVault(config, log) };
+};
+
+/** Opens what renewing tokens needs, only when tokens are due. */
+const openRenewalServices = async (config: Config, log: Log, logger: Logger) => {
+  const { client, vault } = await openTargetServices(config, log);
+  const { createOAuthClients } = await import('../oauth/oauth-clients.ts');
+  return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
 /** The reactors that need the broker. */
@@ -92,6 +101,7 @@ export const work = async (config: Config): Promise<Closable> => {
     ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
     startAgentMessenger({ ...timedParts, openVault: () => openTenantVault(config, log) }),
+    startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, log, logger) }),
   ];
   const followers = [startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {

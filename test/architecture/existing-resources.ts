@@ -140,5 +140,6 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{model_id}', of.models[0]!)
     .replace('{tool_id}', of.tool)
     .replace('{connector}', 'mailer')
+    .replace('{provider}', 'github')
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));

@@ -37,7 +37,8 @@ const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined ||
   security.some((way) => 'bearer' in way) ||
   /^\/(hooks\/(inbound|skills)|invitations)\//.test(path) ||
-  path === '/auth/callback';
+  path === '/auth/callback' ||
+  path === '/integrations/callback';
 
 /** Media types whose bodies are pages, scripts or any bytes, for which an example says nothing. */
 const WITHOUT_EXAMPLE = ['text/html', 'text/javascript', '*/*', 'application/problem+json'];

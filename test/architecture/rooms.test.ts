@@ -65,6 +65,7 @@ const INFRA_FOLDERS = [
   'logging',
   'metrics',
   'nats',
+  'oauth',
   'oidc',
   'payments',
   'postgres',

@@ -171,6 +171,8 @@ POST   /tenant/{tenant_id}/credentials                                  agent:sk
 POST   /tenant/{tenant_id}/database-credentials                         tenant:credentials:write
 GET    /tenant/{tenant_id}/linked-identities                            tenant:read
 DELETE /tenant/{tenant_id}/linked-identities/{id}                       tenant:credentials:write
+POST   /tenant/{tenant_id}/integrations/{provider}/connect              tenant:credentials:write
+POST   /tenant/{tenant_id}/agents/{agent_id}/integrations/{provider}/connect  agent:settings:write
 POST   /connect/onboarding-link                                         any of a user
 GET    /connect/status                                                  any of a user
 `;

@@ -53,6 +53,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'cron-blackouts': 'blackout',
   'allowed-accounts': 'allowed account',
   'linked-identities': 'linked identity',
+  integrations: 'provider',
   roles: 'role holder',
   grants: 'grantee',
   members: 'member',

@@ -60,7 +60,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
 const MISSING_ID = 'cmissing00000000000000000';
 
 /** Types of resources whose names a caller chooses: each tenant has every such name. */
-const FREE_NAMES: readonly ResourceType[] = ['connector', 'use case'];
+const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case'];
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event'];

@@ -38,6 +38,7 @@ export type ResourceType =
   | 'blackout'
   | 'credential request'
   | 'linked identity'
+  | 'provider'
   | 'user'
   | 'model'
   | 'fallback model'
@@ -190,6 +191,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     blackout: blackout.id,
     'credential request': credentialRequest.id,
     'linked identity': identity.id,
+    provider: 'github',
   };
   const sibling: Resources = {
     'cron job': otherJob.id,

@@ -1,0 +1,75 @@
+import * as IdentityLink from '../../domain/credentials/identity-link.ts';
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import { isId25 } from '../../domain/id.ts';
+import * as User from '../../domain/identity/user.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import type { Provider } from '../../domain/webhooks/provider.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { ensureIntegration } from '../webhooks/ensure-integration.ts';
+import { verifierLocation } from './connect-provider.ts';
+import { type ClearTokens, identitySecret } from './linked-identity.ts';
+import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
+
+/** What a browser brings back: the parameter `state`, its cookie, and the whole query string. */
+export type Callback = { readonly state: string; readonly browser: string; readonly query: string };
+
+/** Returns the id of the attempt that a `state` names; null if it names none. */
+export const linkIdOf = (state: string): string | null => {
+  const [id = '', random = ''] = state.split('.');
+  return isId25(id) && /^[0-9A-Za-z]{32}$/.test(random) && state.length === id.length + random.length + 1 ? id : null;
+};
+
+/** Returns the text as which tokens are encrypted. */
+export const tokensText = ({ access_token, refresh_token }: IssuedTokens): string =>
+  JSON.stringify({
+    access_token: access_token.reveal(),
+    refresh_token: refresh_token?.reveal() ?? null,
+  } satisfies ClearTokens);
+
+/**
+ * Loads the attempt that this browser has started, and the user who has started it.
+ * @throws Refusal unauthorized
+ */
+export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) => {
+  const id = linkIdOf(state);
+  const { state: link } = id === null ? { state: IdentityLink.initial } : await ctx.load(IdentityLink, id);
+  IdentityLink.assertStarted(link, ctx.digest(state), ctx.digest(browser), ctx.at());
+  const { state: user } = await ctx.load(User, link.user_id ?? '');
+  if (!User.isActive(user)) throw new Refusal('unauthorized', 'The user who has started to connect the account is not active');
+  return { link, user };
+};
+
+/** Whether an agent has a webhook integration of a provider. */
+export type HasIntegration = (agent_id: string, provider: string) => Promise<boolean>;
+
+const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has: HasIntegration): Promise<void> => {
+  if (!(await has(agent_id, provider))) await ensureIntegration(ctx, agent_id, provider as Provider);
+};
+
+/**
+ * Finishes an attempt, whose state is used up from then on: gets the tokens and links the account. `ctx` is that of the
+ * user who has started it. An agent also gets the webhook integration of the provider.
+ * @throws Refusal unauthorized, forbidden, not_found, bad_gateway, unavailable
+ */
+export const finishLink = async (
+  ctx: Ctx,
+  link: IdentityLink.IdentityLink,
+  { oauth, has, callback: { state, browser, query } }: { oauth: OAuthClients; has: HasIntegration; callback: Callback },
+): Promise<Loaded<LinkedIdentity.LinkedIdentity>> => {
+  const { tenant_id, agent_id, provider } = link;
+  await ctx.require(agent_id === null ? 'tenant:credentials:write' : 'agent:settings:write', agent_id ?? undefined);
+  oauth.assertConfigured(provider);
+  await ctx.transact(IdentityLink, link.id, IdentityLink.answer(ctx.digest(state), ctx.digest(browser), ctx.at()));
+  const verifier = await ctx.open(verifierLocation(tenant_id, link.id), link.sealed_verifier);
+  const tokens = await oauth.exchange({ provider, query, state, verifier: verifier.reveal() });
+  const id = ctx.uniqueId(LinkedIdentity.KIND, LinkedIdentity.identityKey(agent_id ?? tenant_id, provider));
+  const sealed_tokens = await ctx.seal(identitySecret(tenant_id, id), secret(tokensText(tokens)));
+  const { scopes, expires_at } = tokens;
+  const fields = { scopes, expires_at, sealed_tokens, refreshable: tokens.refresh_token !== null };
+  const identity = { agent_id, provider, label: oauth.labelOf(provider), ...fields };
+  const linked = await ctx.transact(LinkedIdentity, id, LinkedIdentity.link(identity));
+  const webhooks = oauth.webhooksOf(provider);
+  if (agent_id !== null && webhooks !== null) await addIntegration(ctx, agent_id, webhooks, has);
+  return linked;
+};

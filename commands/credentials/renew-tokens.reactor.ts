@@ -1,0 +1,65 @@
+import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
+import type { Actor } from '../../domain/event.ts';
+import { type Secret, secret } from '../../domain/secret.ts';
+import { tokensText } from './finish-link.ts';
+import type { ClearTokens } from './linked-identity.ts';
+import type { OAuthClients } from './oauth-clients.ts';
+
+export type IdentityRef = { readonly tenant_id: string; readonly id: string };
+
+/** What the reactor needs: the present state, decryption and encryption for one identity, and appending events. */
+export type RenewalPorts = {
+  readonly oauth: Pick<OAuthClients, 'configured' | 'refresh' | 'revoke'>;
+  readonly load: (identity: IdentityRef) => Promise<LinkedIdentity.LinkedIdentity>;
+  readonly open: (identity: IdentityRef, sealed: string) => Promise<Secret>;
+  readonly seal: (identity: IdentityRef, text: Secret) => Promise<string>;
+  readonly transact: (
+    identity: IdentityRef,
+    decide: (state: LinkedIdentity.LinkedIdentity) => readonly LinkedIdentity.LinkedIdentityEvent[],
+  ) => Promise<void>;
+};
+
+/** The actor of the events of the reactor. */
+export const RENEWER: Actor = { kind: 'system', id: 'annals' };
+
+type Open = { readonly ref: IdentityRef; readonly sealed: string; readonly provider: string; readonly tokens: ClearTokens };
+
+const renew = async ({ oauth, seal, transact }: RenewalPorts, { ref, sealed, provider, tokens }: Open): Promise<void> => {
+  if (tokens.refresh_token === null) return;
+  const answer = await oauth.refresh(provider, secret(tokens.refresh_token));
+  if ('error' in answer) return transact(ref, LinkedIdentity.refuseRefresh(sealed, answer.error));
+  const { scopes, expires_at } = answer;
+  const sealed_tokens = await seal(ref, secret(tokensText(answer)));
+  await transact(
+    ref,
+    LinkedIdentity.refreshTokens(sealed, { scopes, expires_at, sealed_tokens, refreshable: answer.refresh_token !== null }),
+  );
+};
+
+const revoke = async ({ oauth, transact }: RenewalPorts, { ref, sealed, provider, tokens }: Open): Promise<void> => {
+  const { access_token, refresh_token } = tokens;
+  const clear = { access_token: secret(access_token), refresh_token: refresh_token === null ? null : secret(refresh_token) };
+  const outcome = oauth.configured.includes(provider) ? await oauth.revoke(provider, clear) : 'unsupported';
+  await transact(ref, LinkedIdentity.recordRevocation(sealed, outcome));
+};
+
+/** Whether the tokens of a linked identity are to be renewed at `at` (RFC 3339 UTC). */
+const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: string): boolean => {
+  const due = LinkedIdentity.refreshAt(identity, updated_at);
+  return identity.connected && due !== null && due <= at;
+};
+
+/**
+ * Renews the tokens of an identity if they are due at `at`, or revokes them if it was unlinked. The read model only
+ * proposes the identity: its events decide. @throws Refusal unavailable, bad_gateway
+ */
+export const renewOrRevoke = async (ports: RenewalPorts, ref: IdentityRef, at: string): Promise<void> => {
+  const identity = await ports.load(ref);
+  const { status, sealed, provider, database } = identity;
+  if (sealed === null || database !== null) return;
+  const isRenewal = status === 'linked' && isDue(identity, at) && ports.oauth.configured.includes(provider);
+  if (!isRenewal && status !== 'unlinked') return;
+  const tokens = JSON.parse((await ports.open(ref, sealed)).reveal()) as ClearTokens;
+  const opened = { ref, sealed, provider, tokens };
+  await (isRenewal ? renew(ports, opened) : revoke(ports, opened));
+};

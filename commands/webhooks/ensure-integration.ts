@@ -1,0 +1,35 @@
+import { secret } from '../../domain/secret.ts';
+import * as Integration from '../../domain/webhooks/integration.ts';
+import type { Provider } from '../../domain/webhooks/provider.ts';
+import { PROVIDER_LABELS } from '../../domain/webhooks/provider-labels.ts';
+import { createSecret } from '../../domain/webhooks/provider-secret.ts';
+import type { Ctx } from '../context.ts';
+import { secretLocation } from './integration.ts';
+
+/** The settings of an integration that nobody has chosen. */
+const settingsOf = (provider: Provider, agent_id: string) => {
+  const source = { provider, delivery_id_source: null, options: {} };
+  return { ...source, agent_id, label: PROVIDER_LABELS[provider], event_filter: [], replay_guard: Integration.defaultReplayGuard(source) };
+};
+
+/**
+ * Creates the webhook integration that an agent gets with a connected account, unless it has that one already. Its secret
+ * is shown to nobody: a person rotates it to get one, or to enter that of the provider. A new one is created after the
+ * earlier one was disconnected.
+ */
+export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
+  for (let generation = 0; ; generation++) {
+    const id = ctx.uniqueId('integration of account', `${agent_id} ${provider}`, generation);
+    const { state } = await ctx.load(Integration, id);
+    if (state.status === 'disconnected') continue;
+    if (state.status === 'connected') return;
+    const plaintext = createSecret(provider, ctx.random);
+    const sealed_secret = await ctx.seal(secretLocation(ctx.tenant, id), secret(plaintext));
+    const sealed = { sealed_secret, secret_hint: Integration.secretHint(plaintext) };
+    const connection = { ...settingsOf(provider, agent_id), ...sealed, tenant_id: ctx.tenant };
+    await ctx.transact(Integration, id, (now) => (now.status === 'absent' ? Integration.connect(connection)(now) : []), {
+      expectNew: true,
+    });
+    return;
+  }
+};
