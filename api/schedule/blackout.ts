@@ -12,7 +12,14 @@ import { idOf } from '../../domain/id.ts';
 import * as Blackout from '../../domain/schedule/blackout.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import { suppressedBy } from '../../domain/schedule/preview.ts';
-import { BLACKOUT_SORTS, blackoutById, blackoutCount, blackoutPage, MAX_BLACKOUTS } from '../../projections/schedule/blackout.queries.ts';
+import {
+  BLACKOUT_SORTS,
+  blackoutAgentsOf,
+  blackoutById,
+  blackoutCount,
+  blackoutPage,
+  MAX_BLACKOUTS,
+} from '../../projections/schedule/blackout.queries.ts';
 import { blackouts, CronBlackoutRead } from '../../projections/schedule/blackout.ts';
 import { activeJobsOf, MAX_PREVIEWED_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -54,17 +61,37 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
   return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
 };
 
+/** Whether the caller sees every agent of the tenant: OWNER, ADMIN and AUDITOR do. */
+const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
+  (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
+
+/** Returns those of the agents with blackouts that the caller may see; undefined if these are all. */
+const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
+  if (await seesAllAgents(ctx)) return undefined;
+  const candidates = await blackoutAgentsOf(ctx.reads, ctx.tenant);
+  const visible = await Promise.all(candidates.map((agent_id) => ctx.may('agent:read', agent_id)));
+  return candidates.filter((_, n) => visible[n]);
+};
+
+/** A blackout for an agent that the caller may not see does not exist for them. */
+const isVisible = async (ctx: Ctx, agent_id: string | null): Promise<boolean> =>
+  agent_id === null || (await seesAllAgents(ctx)) || ctx.may('agent:read', agent_id);
+
 export const blackoutOperations = {
   listCronBlackouts: operation({
     method: 'get',
     path: BLACKOUTS,
     summary: 'List the blackouts of the tenant',
+    details: 'Without those for agents that the caller may not see.',
     permit: 'tenant:read',
     query: listQuery({}, BLACKOUT_SORTS),
     reply: z.array(CronBlackoutRead),
     projection: blackouts.name,
-    run: (ctx, window) =>
-      withTotalCount({}, blackoutPage(ctx.reads, ctx.tenant, windowOf(window, BLACKOUT_SORTS)), () => blackoutCount(ctx.reads, ctx.tenant)),
+    run: async (ctx, window) => {
+      const agent_ids = await visibleAgents(ctx);
+      const page = blackoutPage(ctx.reads, { tenant_id: ctx.tenant, agent_ids }, windowOf(window, BLACKOUT_SORTS));
+      return agent_ids ? page : withTotalCount({}, page, () => blackoutCount(ctx.reads, ctx.tenant));
+    },
   }),
   declareCronBlackout: operation({
     method: 'post',
@@ -103,9 +130,12 @@ export const blackoutOperations = {
     reply: CronBlackoutRead,
     projection: blackouts.name,
     run: async (ctx, { id }) => {
-      if (!ctx.asOf) return blackoutById(ctx.reads, ctx.tenant, id);
-      const loaded = await ctx.load(Blackout, id);
-      return loaded.state.status === 'declared' ? loaded : null;
+      if (ctx.asOf) {
+        const loaded = await ctx.load(Blackout, id);
+        return loaded.state.status === 'declared' && (await isVisible(ctx, loaded.state.agent_id)) ? loaded : null;
+      }
+      const found = await blackoutById(ctx.reads, ctx.tenant, id);
+      return found && (await isVisible(ctx, (JSON.parse(found.doc) as { agent_id: string | null }).agent_id)) ? found : null;
     },
   }),
   changeCronBlackout: operation({

@@ -11,13 +11,23 @@ export const BLACKOUT_SORTS = sortFields(table, CronBlackoutRead);
 /** Returns one blackout as CronBlackoutRead; null if it does not exist. */
 export const blackoutById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
 
-const blackoutList = defineList({ table }, (db, { tenant_id }: { tenant_id: string }) =>
-  db.selectFrom('blackouts.blackouts as blackout').where('blackout.tenant_id', '=', tenant_id),
+/** The blackouts of a tenant. With `agent_ids`, only those for every agent and for these agents. */
+type BlackoutListArgs = { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
+
+const blackoutList = defineList({ table }, (db, { tenant_id, agent_ids }: BlackoutListArgs) =>
+  db
+    .selectFrom('blackouts.blackouts as blackout')
+    .where('blackout.tenant_id', '=', tenant_id)
+    .$if(agent_ids !== undefined, (query) =>
+      query.where(({ eb, or, fn, val }) =>
+        or([eb('blackout.agent_id', 'is', null), eb('blackout.agent_id', '=', fn.any(val(agent_ids!)))]),
+      ),
+    ),
 );
 
-/** Returns a page of the blackouts of the tenant. */
-export const blackoutPage = (reads: Reads, tenant_id: string, window: PageWindow): Promise<Page> =>
-  reads.page(blackoutList, { tenant_id }, window);
+/** Returns a page of the blackouts of the tenant; with `agent_ids`, without those for other agents. */
+export const blackoutPage = (reads: Reads, args: BlackoutListArgs, window: PageWindow): Promise<Page> =>
+  reads.page(blackoutList, args, window);
 
 /** Returns the number of blackouts of the tenant. */
 export const blackoutCount = (reads: Reads, tenant_id: string): Promise<number> =>
@@ -25,6 +35,20 @@ export const blackoutCount = (reads: Reads, tenant_id: string): Promise<number> 
 
 /** The most blackouts that a tenant may have: a decision on an occurrence checks them all. */
 export const MAX_BLACKOUTS = 500;
+
+const blackoutAgents = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
+  db
+    .selectFrom('blackouts.blackouts as blackout')
+    .where('blackout.tenant_id', '=', tenant_id)
+    .where('blackout.agent_id', 'is not', null)
+    .select('blackout.agent_id')
+    .distinct()
+    .limit(({ lit }) => lit(MAX_BLACKOUTS)),
+);
+
+/** Returns the ids of the agents for which the tenant has blackouts. */
+export const blackoutAgentsOf = async (reads: Pick<Reads, 'rows'>, tenant_id: string): Promise<string[]> =>
+  (await reads.rows(blackoutAgents, { tenant_id })).map(({ agent_id }) => agent_id!);
 
 const allBlackouts = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
   db

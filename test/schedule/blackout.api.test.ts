@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Answer, createTestPlatform } from '../fixtures/test-platform.ts';
-import { createSecondTenant } from '../fixtures/users.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
 
 type Json = Record<string, unknown>;
 
@@ -83,6 +83,26 @@ test('a preview of a blackout lists which occurrences of active jobs it would su
   ]);
   assert.is((await p.send('POST', `${BLACKOUTS}/preview`, { body: fields({ end_date: '2126-01-01' }) })).status, 422);
   assert.is(p.log.events.length, start);
+});
+
+test('a blackout for an agent that a member may not see is neither listed, counted, read nor part of a preview', async () => {
+  const { key, user_id } = await addMember(p, 'MEMBER');
+  const hidden = await declared({ agent_id: agent });
+  const shared = await declared();
+  const read = (path: string) => p.send('GET', `${BLACKOUTS}${path}`, { key });
+  const listedIds = async () => ((await read('?limit=200')).body as Json[]).map(({ id }) => id);
+  const before = await listedIds();
+  assert.equal([before.includes(hidden.id), before.includes(shared.id)], [false, true]);
+  assert.is((await read('')).headers.get('total-count'), null);
+  const token = (await p.send('GET', `${BLACKOUTS}/${hidden.id}`)).headers.get('projection-position')!;
+  const unknown = await read(`/c${'0'.repeat(24)}`);
+  for (const query of ['', `?as_of=${encodeURIComponent(token)}`]) assert.is((await read(`/${hidden.id}${query}`)).status, unknown.status);
+  const preview = await p.send('POST', `${BLACKOUTS}/preview`, { key, body: fields({ agent_id: agent }) });
+  assert.equal([preview.status, pointerOf(preview)], [422, '/agent_id']);
+  await p.send('PUT', `${p.tenant}/agents/${agent}/roles/${user_id}`, { body: { role: 'VIEWER' } });
+  assert.ok((await listedIds()).includes(hidden.id));
+  assert.is((await read(`/${hidden.id}`)).status, 200);
+  assert.match((await p.send('GET', BLACKOUTS)).headers.get('total-count')!, /^\d+$/);
 });
 
 test.after(p.close);
