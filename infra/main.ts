@@ -5,6 +5,7 @@ import { isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli
 import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
 import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
+import { cronCommand } from './cli/cron-command.ts';
 import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { runnerCommand } from './cli/runner-command.ts';
@@ -62,6 +63,7 @@ const main = defineCommand({
     restore: restoreCommand,
     keys: keysCommand,
     deliveries: deliveriesCommand,
+    cron: cronCommand,
     trigger: triggerCommand,
     redrive: redriveCommand,
     rebuild: defineCommand({
@@ -92,6 +94,7 @@ const main = defineCommand({
         type: { type: 'string', description: 'Only events of this type' },
         from: { type: 'string', description: `Only events from here on: ${BOUND_FORMS}` },
         to: { type: 'string', description: `Only events up to here: ${BOUND_FORMS}` },
+        at: { type: 'string', description: `Only what had happened by then: ${BOUND_FORMS}` },
         limit: { type: 'string', description: 'Print at most this many events' },
         reverse: { type: 'boolean', description: 'Print the newest events first' },
         follow: { type: 'boolean', description: 'Continue with new events until Ctrl-C' },

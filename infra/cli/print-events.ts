@@ -13,6 +13,8 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** Prints what had happened by then, to explain a decision that was made then. */
+  readonly at?: string | undefined;
   readonly type?: string | undefined;
   /** The number of events to print, as text. */
   readonly limit?: string | undefined;
@@ -70,11 +72,12 @@ type Selection = {
 };
 
 /** Checks the options. @throws a usage error */
-const selectionOf = ({ stream, tenant, from, to, type, limit, reverse, follow, pretty }: ReplayOptions): Selection => {
+const selectionOf = ({ stream, tenant, from, to, at, type, limit, reverse, follow, pretty }: ReplayOptions): Selection => {
   if (tenant !== undefined && !isId25(tenant)) throw usageError('--tenant must be a tenant id');
   if (limit !== undefined && !/^[1-9]\d{0,14}$/.test(limit)) throw usageError('--limit must be a number from 1 on');
   if (follow && (reverse || to !== undefined)) throw usageError('--follow cannot be combined with --reverse or --to');
-  const [start, end] = [boundOf('from', from), boundOf('to', to)];
+  if (at !== undefined && (follow || to !== undefined)) throw usageError('--at cannot be combined with --to or --follow');
+  const [start, end] = [boundOf('from', from), boundOf('at', at) ?? boundOf('to', to)];
   const matches = (event: Recorded): boolean =>
     !isBefore(event, start) && !isAfter(event, end) && matchesTenant(event, tenant) && (type === undefined || event.type === type);
   return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow, pretty };

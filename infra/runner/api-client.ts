@@ -120,6 +120,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   return {
     /** Finds the agent with this slug or id; without a name, the agent of the runner key. @throws Refusal */
     find,
+    get: <T>(schema: z.ZodType<T>, path: string): Promise<T> => json(schema, 'GET', path),
     /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
       json(schema, 'POST', path, {

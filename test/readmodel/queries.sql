@@ -6137,6 +6137,53 @@ from
       51
   ) as "page";
 
+-- blackoutPage: of some agents
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "blackout"."doc" as "doc",
+      "blackout"."created_at" as "value",
+      "blackout"."id" as "id"
+    from
+      "blackouts"."blackouts" as "blackout"
+    where
+      "blackout"."tenant_id" = $2
+      and (
+        "blackout"."agent_id" is null
+        or "blackout"."agent_id" = any ($3)
+      )
+    order by
+      "blackout"."created_at" desc,
+      "blackout"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- blackoutAgentsOf: call
+select distinct
+  "blackout"."agent_id"
+from
+  "blackouts"."blackouts" as "blackout"
+where
+  "blackout"."tenant_id" = $1
+  and "blackout"."agent_id" is not null
+limit
+  500;
+
 -- blackoutCount: call
 select
   wanted.at::integer as at,
