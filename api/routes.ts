@@ -4,6 +4,7 @@ import type { TestDatabase } from '../commands/credentials/database-credential.t
 import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
+import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
 import type { WebhookPorts } from '../commands/webhooks/webhook-ports.ts';
@@ -46,6 +47,7 @@ import { agentSkillOperations } from './skills/agent-skills.ts';
 import { skillOperations } from './skills/skill.ts';
 import { skillHistoryOperations } from './skills/skill-history.ts';
 import { slackConfigOperations } from './slack/slack-config.ts';
+import { eraseTenantOperations } from './tenants/erase-tenant.ts';
 import { invitationOperations } from './tenants/invitation.ts';
 import { memberOperations } from './tenants/member.ts';
 import { tenantOperations } from './tenants/tenant.ts';
@@ -70,6 +72,7 @@ export type OperationPorts = {
   readonly testDatabase: TestDatabase;
   readonly oauth: OAuthClients;
   readonly publicUrl: string;
+  readonly erasure: ErasurePorts;
   readonly createBrokerUser: CreateBrokerUser;
   readonly runnerBroker: RunnerBroker;
   readonly storedDelivery: ReadDelivery;
@@ -85,6 +88,7 @@ const areasOf = ({
   testDatabase,
   oauth,
   publicUrl,
+  erasure,
   createBrokerUser,
   runnerBroker,
   storedDelivery,
@@ -126,7 +130,13 @@ const areasOf = ({
   Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
-  Tenants: { ...tenantOperations, ...tenantHistoryOperations, ...memberOperations, ...invitationOperations },
+  Tenants: {
+    ...tenantOperations,
+    ...eraseTenantOperations(erasure),
+    ...tenantHistoryOperations,
+    ...memberOperations,
+    ...invitationOperations,
+  },
   Billing: { ...budgetOperations, ...agentCostOperations, ...planOperations, ...paymentOperationsOf(payments) },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: auditOperations,

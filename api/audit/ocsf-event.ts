@@ -92,7 +92,11 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
     /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|requested|reserved|sent|triggered)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|exported|read|scanned|seen|used)$/],
-  [4, 'Delete', /[._](?:closed|deleted|disallowed|disconnected|hidden|lifted|released|removed|revoked|unlinked)$/],
+  [
+    4,
+    'Delete',
+    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|revoked|unlinked)$/,
+  ],
   [
     3,
     'Update',
@@ -117,7 +121,7 @@ const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
  */
 const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [4, /^super_admin\.(?:granted|access_opened)$/],
-  [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed)$|user\.suspended$|delivery\.dead_lettered$)/],
+  [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed|erasure_started|erased)$|user\.suspended$|delivery\.dead_lettered$)/],
   [
     2,
     /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,

@@ -5,6 +5,7 @@ import type { PlanStatus, SubscriptionReport, Subscriptions } from '../billing/s
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
+import { type Erasure, evolveErasure, type TenantErasureEvent } from './tenant-erasure.ts';
 import type { TenantRole } from './tenant-role.ts';
 
 export const category = 'tenant';
@@ -12,6 +13,7 @@ export const category = 'tenant';
 export type TenantStatus = 'absent' | 'active' | 'suspended' | 'closing' | 'closed';
 
 export type TenantEvent =
+  | TenantErasureEvent
   | { type: 'TenantCreated'; data: { name: string; slug: string; plan_id: string; billing_email: string | null; generation: number } }
   | {
       type: 'TenantUpdated';
@@ -76,6 +78,8 @@ export type Tenant = {
   role_permissions: RolePermissions;
   /** When each super-admin's read access to the tenant ends (RFC 3339 UTC), by user id. */
   super_admin_access: ById<string>;
+  /** Null unless the tenant's data are being erased, or were. */
+  erasure: Erasure | null;
   created_at: string;
   updated_at: string;
 };
@@ -100,16 +104,18 @@ export const initial: Tenant = {
   invitations: {},
   role_permissions: DEFAULT_ROLE_PERMISSIONS,
   super_admin_access: {},
+  erasure: null,
   created_at: '',
   updated_at: '',
 };
 
-const applyEvent = (
-  tenant: Tenant,
-  { type, data, id, at, event_id, position, actor }: Recorded<TenantEvent>,
-  transient?: Transient,
-): Partial<Tenant> => {
+const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Transient): Partial<Tenant> => {
+  const { type, data, id, at, event_id, position, actor } = event;
   switch (type) {
+    case 'TenantErasureStarted':
+    case 'TenantErased':
+    case 'TenantErasureCompleted':
+      return { erasure: evolveErasure(tenant.erasure, event as Recorded<TenantErasureEvent>) };
     case 'TenantCreated': {
       const { generation: _, ...fields } = data;
       return { ...fields, status: 'active', id, created_at: at };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
+import { ANY, BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START } from '@eventstore/db-client';
 import { firstEvent, readEvents } from './client-read.ts';
 import { withDeadline } from './deadline.ts';
 import { classify } from './errors.ts';
@@ -125,6 +125,14 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
       }
     },
     read: (stream, options) => readStream(connection, stream, options),
+    tombstone: async (stream) => {
+      try {
+        await withDeadline(DEFAULT_DEADLINE_MS, client.tombstoneStream(stream, { expectedRevision: ANY }));
+      } catch (error) {
+        const logError = toLogError(error);
+        if (logError.kind !== 'gone') throw logError;
+      }
+    },
     last: (stream) => lastOf(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
     readAll: async function* ({ from, backwards = false, limit } = {}) {
       const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });

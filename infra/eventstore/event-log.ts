@@ -12,7 +12,8 @@ export type Appended = { revision: number; position: Position };
 /** What an append expects of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
 export type Expected = 'none' | number;
 
-export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] };
+/** `streamPattern` is a regular expression that the names of the streams match. The server applies it. */
+export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] } | { streamPattern: string };
 
 export type Follower = {
   /**
@@ -56,6 +57,12 @@ export type Log = {
    * @throws LogError gone, unavailable, damaged
    */
   read: (stream: string, options?: { from?: number; limit?: number; backwards?: boolean }) => AsyncIterable<Recorded>;
+  /**
+   * Deletes a stream for ever. Its name cannot be used again. The store frees the disk space when it is scavenged. Does
+   * nothing if the stream was tombstoned before.
+   * @throws LogError unavailable, damaged
+   */
+  tombstone: (stream: string) => Promise<void>;
   /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**

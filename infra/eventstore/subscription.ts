@@ -11,6 +11,7 @@ const READ_AHEAD_EVENTS = 1_024;
 const clientFilter = (filter: Filter | undefined) => {
   const window = { checkpointInterval: 1, maxSearchWindow: 1000 };
   if (!filter) return eventTypeFilter({ regex: '^[^$]', ...window });
+  if ('streamPattern' in filter) return streamNameFilter({ regex: filter.streamPattern, ...window });
   return 'streamPrefixes' in filter
     ? streamNameFilter({ prefixes: [...filter.streamPrefixes], ...window })
     : eventTypeFilter({ prefixes: [...filter.eventTypes], ...window });

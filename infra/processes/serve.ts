@@ -19,6 +19,7 @@ import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { erasurePorts } from '../aggregates/erasure-ports.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
@@ -198,6 +199,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     testDatabase: createDatabaseTest({ allow: config.egressAllow }),
     oauth,
     publicUrl,
+    erasure: erasurePorts(log, vault),
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { projections } from '../../projections/registry.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -12,6 +13,7 @@ import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startUsageCounter } from '../reactors/count-usage.ts';
+import { startTenantEraser } from '../reactors/erase-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { startAgentMessenger } from '../reactors/message-agents.ts';
@@ -103,7 +105,13 @@ export const work = async (config: Config): Promise<Closable> => {
     startAgentMessenger({ ...timedParts, openVault: () => openTenantVault(config, log) }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, log, logger) }),
   ];
-  const followers = [startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
+  const eraser = startTenantEraser({
+    ...timedParts,
+    nats: async () => (config.natsUrl ? broker.connection() : null),
+    blobs: async () => (await openBlobPlace(config))?.backend ?? null,
+    annalsData: config.annalsData,
+  });
+  const followers = [eraser, startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;

@@ -14,6 +14,9 @@ export type ContentKey = { readonly kid: string; readonly key: KeyObject };
  */
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
+/** Content keys in memory. `forgetAll` drops those of all tenants; they are derived again when they are needed. */
+export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void };
+
 const MAX_KEYS = 20_000;
 
 /** Derives a key of its own for contents, so that contents and secrets are never encrypted with the same key. */
@@ -23,7 +26,7 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
 });
 
 /** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
-export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeys => {
+export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {
@@ -33,8 +36,9 @@ export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCa
     return loaded;
   };
 
-  return (tenant, kid) => {
+  const contentKey: ContentKeys = (tenant, kid) => {
     const name = kid === undefined ? tenant : `${tenant}.${kid}`;
     return cached.get(name) ?? load(name, tenant, kid);
   };
+  return Object.assign(contentKey, { forgetAll: cached.clear });
 };

@@ -27,6 +27,8 @@ export type DataKeyCache = {
    * @throws UnknownKey @throws Refusal unavailable if a key cannot be decrypted @throws LogError
    */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
+  /** Drops the tenant's keys from memory. */
+  readonly forget: (tenant: string) => void;
 };
 
 /** Is told whether the keys of a tenant could be decrypted: `error` is null if so. */
@@ -83,5 +85,6 @@ export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKey
       if (!found) throw new UnknownKey(tenant, kid);
       return found.key;
     },
+    forget: keysByTenant.delete,
   };
 };

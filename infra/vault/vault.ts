@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto';
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
@@ -10,7 +10,7 @@ import { createDataKeyCache, type ReportKeys } from './data-key-cache.ts';
 import { loadMasterKey } from './master-key.ts';
 import { createSealedEvents, type SealedEvents } from './sealed-events.ts';
 import { createUniqueIds } from './unique-id.ts';
-import { createKey, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
+import { createKey, dataKeyStream, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
 
 /** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
 export type Vault = SealedEvents & {
@@ -43,6 +43,16 @@ export type Vault = SealedEvents & {
    * Derives a key from the master key for data on this machine. It is available while the log is not.
    */
   readonly localKey: (purpose: string) => NamedKey;
+  /**
+   * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
+   * process. Does nothing if they were destroyed before.
+   * @throws LogError unavailable
+   */
+  readonly destroyDataKeys: (tenant: string) => Promise<void>;
+  /** Signs a text with the platform's Ed25519 key for receipts. The signature is base64url. */
+  readonly signReceipt: (text: string) => string;
+  /** The public key that verifies the signatures of receipts. */
+  readonly receiptPublicKey: () => KeyObject;
   /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
   readonly digest: (text: string) => string;
 };
@@ -66,6 +76,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
   const pepper = await platformKey(log, master, 'pepper', peppers);
   const dataKeys = createDataKeyCache(log, master, reportKeys);
   const { newestDataKey, dataKeyById } = dataKeys;
+  const receiptKey = receiptKeyOf(nameKey);
   const contentKey = createContentKeys(dataKeys);
   const idOf = createUniqueIds(nameKey.key);
   return {
@@ -77,13 +88,29 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
       const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
       return { kid: dataKey.kid, key: new Uint8Array(hkdfSync('sha256', dataKey.key, '', lengthPrefixed('annals blobs', tenant), 32)) };
     },
+    destroyDataKeys: async (tenant) => {
+      await log.tombstone(dataKeyStream(tenant));
+      dataKeys.forget(tenant);
+      contentKey.forgetAll();
+    },
     localKey: (purpose) => ({
       kid: master.kid,
       key: new Uint8Array(hkdfSync('sha256', master.key, '', lengthPrefixed('annals local', purpose), 32)),
     }),
+    signReceipt: (text) => sign(null, Buffer.from(text), receiptKey).toString('base64url'),
+    receiptPublicKey: () => createPublicKey(receiptKey),
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };
+};
+
+/** The bytes before the seed in the PKCS #8 encoding of an Ed25519 private key (RFC 8410). */
+const ED25519_HEADER = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Derives the key pair for receipts from the name key. So it stays the same when the master key is replaced. */
+const receiptKeyOf = ({ key }: NamedKey): KeyObject => {
+  const seed = Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals receipts'), 32));
+  return createPrivateKey({ key: Buffer.concat([ED25519_HEADER, seed]), format: 'der', type: 'pkcs8' });
 };
 
 const platformKey = async (log: Log, master: NamedKey, id: string, stored: WrappedKeys): Promise<NamedKey> =>

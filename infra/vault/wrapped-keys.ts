@@ -52,6 +52,9 @@ export const createKey = async (log: Log, master: NamedKey, tenant: string, id: 
 /** The last part of the name of the stream that stores a tenant's data keys: `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
+/** The name of the stream that stores a tenant's data keys. */
+export const dataKeyStream = (tenant: string): string => streamOf(tenant, DATA_KEY_ID);
+
 const streamOf = (tenant: string, id: string): string => streamName(Wrapped.category, tenant, id);
 
 const locationOf = (tenant: string, id: string, field: string) => ({ tenant, category: Wrapped.category, id, field });

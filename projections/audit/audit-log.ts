@@ -136,6 +136,9 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantSuspended',
   'TenantResumed',
   'TenantClosed',
+  'TenantErasureStarted',
+  'TenantErased',
+  'TenantErasureCompleted',
   'SuperAdminAccessOpened',
   'ModelOpenedToTenant',
   'ModelClosedToTenant',
@@ -150,6 +153,8 @@ export const auditCounter = tenantCounter('audit', 'lines');
 const entriesOf = (event: Recorded) => {
   const entry = entryOf(event);
   const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
+  // The tenant's own audit log no longer exists then.
+  if (event.type === 'TenantErasureCompleted') return [inserted(platformTable.name, 'platform')];
   return [
     inserted(table.name, 'tenant'),
     auditCounter.add(event.meta.tenant, 1),

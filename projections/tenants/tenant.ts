@@ -7,7 +7,7 @@ import { idOf } from '../../domain/id.ts';
 import type { ApiKeyEvent } from '../../domain/identity/api-key.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { PlanRead } from '../billing/plan.ts';
-import { add, insert, type Projection, patch, type Row } from '../projection.ts';
+import { add, insert, type Projection, patch, type Row, remove } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 const fields = {
@@ -175,6 +175,9 @@ export const tenants = {
     TenantClosing: (event) => patchTenant({ closing: true, closes_at: event.data.closes_at })(event),
     TenantReopened: patchTenant({ closing: false, closes_at: null }),
     TenantClosed: patchTenant({ closed: true, closes_at: null }),
+    TenantErasureStarted: patchTenant({}),
+    TenantErased: ({ id }) => [remove('tenants', { id }), remove('activity', { tenant_id: id })],
+    TenantErasureCompleted: () => [],
     MemberAdded: ({ id, at }) => [add('tenants', { id }, { member_count: 1 }), patch('tenants', { id }, { updated_at: at })],
     MemberRoleChanged: patchTenant({}),
     MemberRemoved: ({ id, at }) => [add('tenants', { id }, { member_count: -1 }), patch('tenants', { id }, { updated_at: at })],

@@ -71,8 +71,10 @@ const hasFreeable = async (parts: Parts, segment: Segment): Promise<boolean> => 
  * appends continue meanwhile.
  */
 export const scavenge = async (parts: Parts): Promise<Scavenged> => {
-  const { log } = parts;
+  const { log, index } = parts;
   const freed: Scavenged = { events: 0, bytes: 0 };
+  // Otherwise the first event of a stream that was tombstoned a moment ago would stay, because of the index on disk.
+  await index.flush(log.end());
   const last = log.segments.at(-1)!;
   if (await hasFreeable(parts, last)) {
     while (!log.canStartBatch(Number.POSITIVE_INFINITY)) await log.whenWritable();

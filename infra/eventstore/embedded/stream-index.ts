@@ -108,6 +108,15 @@ export const openIndex = (dir: string) => {
     flushIfFull: (end: number): void => {
       if (isFull()) startFlush(state, end);
     },
+    /**
+     * Writes the entries in memory to a table, so that the index on disk names no event before the log's end `end` as
+     * the last one of a stream that has later events.
+     */
+    flush: async (end: number): Promise<void> => {
+      await state.background;
+      if (state.active.size() > 0 && !state.frozen) startFlush(state, end);
+      await state.background;
+    },
     /** Like `flushIfFull`, but blocks until the table is written. For use while the log is read into the index. */
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);

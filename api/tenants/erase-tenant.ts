@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { type ErasurePorts, eraseTenant } from '../../commands/tenants/erase-tenant.ts';
+import { Reason } from '../../commands/tenants/tenant.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import { operation } from '../http/operation.ts';
+
+const ErasureReceipt = z
+  .object({
+    tenant_id: idOf('tenant'),
+    key_destroyed_at: Timestamp.meta({ description: 'When the data key was destroyed, without which no sealed content can be read' }),
+    position: z.string().meta({ description: 'The position of the event that records the erasure', examples: ['48211:48211'] }),
+    streams: z.int().meta({ description: 'How many streams of the tenant the log had', examples: [42] }),
+    events: z.int().meta({ description: 'How many events these streams had', examples: [1310] }),
+    signature: z.string().meta({
+      description:
+        'The Ed25519 signature as base64url, of the lines `annals erasure receipt v1`, tenant id, `key_destroyed_at`, `position`, `streams` and `events`',
+      examples: ['d2hhdC1zaWduYXR1cmU'],
+    }),
+  })
+  .meta({ id: 'ErasureReceipt' });
+
+export const eraseTenantOperations = (ports: ErasurePorts) => ({
+  eraseTenant: operation({
+    method: 'delete',
+    path: '/admin/tenants/:tenant_id',
+    summary: 'Erase a tenant for ever',
+    details:
+      'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt.',
+    permit: 'platform',
+    body: Reason,
+    reply: ErasureReceipt,
+    status: 202,
+    run: eraseTenant(ports),
+  }),
+});

@@ -1,0 +1,28 @@
+import type { NatsConnection } from 'nats';
+import { manager, STREAM } from './jetstream.ts';
+import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
+
+/**
+ * Removes a tenant's messages to its runners, and the consumers of its agents. The server overwrites the messages on
+ * its disk. @returns how many messages it has removed
+ */
+export const removeTenantMessages = async (nats: NatsConnection, tenant: string): Promise<number> => {
+  const { streams, consumers } = await manager(nats);
+  const subjects_filter = `agents.${tenant}.>`;
+  const found = await nullOnCode(streams.info(STREAM, { subjects_filter }), STREAM_NOT_FOUND);
+  if (!found) return 0;
+  let count = 0;
+  for (const subject of Object.keys(found.state.subjects ?? {})) {
+    for (let seq = found.state.first_seq; ; ) {
+      const message = await nullOnCode(streams.getMessage(STREAM, { seq, next_by_subj: subject } as never), MESSAGE_NOT_FOUND);
+      if (!message) break;
+      // A server with several copies of the stream may know that another request has removed it.
+      await nullOnCode(streams.deleteMessage(STREAM, message.seq, true), MESSAGE_NOT_FOUND);
+      count += 1;
+      seq = message.seq + 1;
+    }
+  }
+  for await (const { name, config } of consumers.list(STREAM))
+    if (config.filter_subject?.startsWith(`agents.${tenant}.`)) await nullOnCode(consumers.delete(STREAM, name), CONSUMER_NOT_FOUND);
+  return count;
+};
