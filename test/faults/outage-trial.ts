@@ -23,12 +23,22 @@ const SIZE = { tenants: 2, agents: 1, hooks: 5 };
 const WARM_UP_MS = 2_000;
 const MAX_ANSWER_MS = 900;
 const REFUSALS = 50;
+const PROCESSED_TIMEOUT_MS = 3_600_000;
 
 type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
 
-export const deploy = async (platform: Platform): Promise<Deployment> => {
+/** Creates ten integrations with a runner for each of their agents. `start` starts a runner. */
+export const deploy = async (platform: Platform, start = startRunner): Promise<Deployment> => {
   const { agents, hooks } = await createDataset(platform, SIZE);
-  return { platform, hooks, runners: await Promise.all(agents.map((agent) => startRunner(platform, agent))) };
+  return { platform, hooks, runners: await Promise.all(agents.map((agent) => start(platform, agent))) };
+};
+
+/** Waits until the runners have processed `count` events, for at most an hour. @returns the milliseconds that it took */
+const untilProcessed = async ({ runners }: Deployment, count: number): Promise<number> => {
+  const startedAt = Date.now();
+  const processed = (): number => runners.reduce((sum, { effects }) => sum + effects().length, 0);
+  while (processed() < count && Date.now() - startedAt < PROCESSED_TIMEOUT_MS) await sleep(500);
+  return Date.now() - startedAt;
 };
 
 const answersOf = (sent: readonly SentDelivery[]): Answer[] => sent.flatMap(({ answers }) => answers);
@@ -111,12 +121,16 @@ export const runStoreOutage = async (deployment: Deployment, kind: OutageKind, o
   await sleep(options.seconds * 1_000);
   endOutage();
   const during = load.sent.length - before;
+  const processed = untilProcessed(deployment, load.sent.length);
   const drainMs = await untilDrained(platform);
   onProgress(`the spool is empty ${drainMs} ms after the end of the outage, under load`);
   await sleep(WARM_UP_MS);
   await load.finish();
+  const processedMs = await processed;
+  onProgress(`the runners have processed as many deliveries as had been sent ${processedMs} ms after the end of the outage`);
   const { findings, figures } = await judge(deployment, load.sent);
-  return { findings, figures: { 'sent during the outage': during, 'spool empty after, ms': drainMs, ...figures } };
+  const times = { 'spool empty after, ms': drainMs, 'delivered after, ms': processedMs };
+  return { findings, figures: { 'sent during the outage': during, ...times, ...figures } };
 };
 
 /** Posts deliveries, each of which must be refused in time, with a delay to wait. @returns what is wrong */

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { isClean } from './checker.ts';
+import { startClientRunner } from './client-runner.ts';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
 import { withPlatform } from './platform.ts';
+import { startRunner } from './runners.ts';
 
 const MAX_SHOWN = 10;
 const FAULTS = ['F5', 'F6-frozen', 'F6-killed', 'F8'] as const;
@@ -44,7 +46,9 @@ const trials: Record<Fault, (deployment: Awaited<ReturnType<typeof deploy>>) => 
 for (const fault of values.only?.filter(isFault) ?? FAULTS)
   await withPlatform(async (platform) => {
     console.log(`\n${fault}`);
-    const report = await trials[fault](await deploy(platform));
+    // A runner that starts a command for each delivery would be slower than the load.
+    const start = fault.startsWith('F6') ? startClientRunner : startRunner;
+    const report = await trials[fault](await deploy(platform, start));
     printReport(report);
     if (!isClean(report.findings)) process.exitCode = 1;
   });
