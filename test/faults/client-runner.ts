@@ -9,6 +9,8 @@ export type ClientRunnerOptions = {
   /** What the runner does with an event before its effect. If it throws, the event has no effect. */
   readonly before?: Handler;
   readonly concurrency?: number;
+  /** While an event is processed, the runner reports progress to the broker at this interval, in milliseconds. */
+  readonly progressMs?: number | undefined;
 };
 
 /**
@@ -16,9 +18,9 @@ export type ClientRunnerOptions = {
  * each event. As runners have to, it has one effect per event id.
  */
 export const startClientRunner = async (
-  { url, dir }: Platform,
+  { url, dir, stopOnClose }: Platform,
   agent: Agent,
-  { before, concurrency = 1 }: ClientRunnerOptions = {},
+  { before, ...limits }: ClientRunnerOptions = {},
 ): Promise<Runner> => {
   const directory = join(dir, `runner-${agent.id}`);
   const effects = new Set<string>();
@@ -33,7 +35,7 @@ export const startClientRunner = async (
       await before?.(event, context);
       effects.add(event.id);
     };
-    const received = client.receive(handle, { concurrency });
+    const received = client.receive(handle, limits);
     // The promise is awaited only by `stop`, so a failure must not end the process before that.
     received.catch(() => {});
     end = () => {
@@ -42,6 +44,7 @@ export const startClientRunner = async (
     };
   };
   await start();
+  stopOnClose({ stop: () => end() });
 
   const runner: Runner = {
     agent,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { check, type Findings, type LoggedDelivery, withoutRepeatedAnswers } from './checker.ts';
+import { check, type Findings, type KillCounts, type LoggedDelivery, withoutRepeatedAnswers } from './checker.ts';
 import { readFinalState } from './final-state.ts';
 import { type Answer, isAnswered, type Load, type SentDelivery, sign, startLoad } from './load.ts';
 import type { Platform } from './platform.ts';
@@ -25,7 +25,7 @@ const MAX_ANSWER_MS = 900;
 const REFUSALS = 50;
 const PROCESSED_TIMEOUT_MS = 3_600_000;
 
-type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
+export type Deployment = { readonly platform: Platform; readonly hooks: readonly Hook[]; readonly runners: readonly Runner[] };
 
 /** Creates ten integrations with a runner for each of their agents. `start` starts a runner. */
 export const deploy = async (platform: Platform, start = startRunner): Promise<Deployment> => {
@@ -34,7 +34,7 @@ export const deploy = async (platform: Platform, start = startRunner): Promise<D
 };
 
 /** Waits until the runners have processed `count` events, for at most an hour. @returns the milliseconds that it took */
-const untilProcessed = async ({ runners }: Deployment, count: number): Promise<number> => {
+export const untilProcessed = async ({ runners }: Deployment, count: number): Promise<number> => {
   const startedAt = Date.now();
   const processed = (): number => runners.reduce((sum, { effects }) => sum + effects().length, 0);
   while (processed() < count && Date.now() - startedAt < PROCESSED_TIMEOUT_MS) await sleep(500);
@@ -87,9 +87,13 @@ const figuresOf = (sent: readonly SentDelivery[]): Record<string, number> => {
 /**
  * Waits until all work is done, and compares what was sent with the log, the read model, the broker and the runners.
  */
-const judge = async ({ platform, hooks, runners }: Deployment, sent: readonly SentDelivery[]): Promise<OutageReport> => {
+export const judge = async (
+  { platform, hooks, runners }: Deployment,
+  sent: readonly SentDelivery[],
+  kills?: KillCounts,
+): Promise<OutageReport> => {
   const { finalState, acknowledged } = await readFinalState(platform, sent, hooks, runners);
-  const findings = withoutRepeatedAnswers(check(finalState));
+  const findings = withoutRepeatedAnswers(check(finalState, kills));
   return {
     findings: { ...findings, outOfOrder: [...findings.outOfOrder, ...lateInLog(sent, finalState.log)] },
     figures: {
@@ -103,7 +107,7 @@ const judge = async ({ platform, hooks, runners }: Deployment, sent: readonly Se
   };
 };
 
-const begin = ({ platform, hooks }: Deployment, { seconds, perSecond }: OutageOptions): Load =>
+export const begin = ({ platform, hooks }: Deployment, { seconds, perSecond }: OutageOptions): Load =>
   startLoad({ bases: [platform.url], hooks, perSecond, duplicateRatio: 0.1, maxDeliveries: perSecond * (seconds + 3_600) });
 
 /**

@@ -72,7 +72,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     NO_COLOR: '1',
     ...variables,
   };
-  const otherPrograms: Program[] = [];
+  const otherPrograms: { readonly stop: () => Promise<unknown> }[] = [];
   let running: Program | undefined;
 
   const processOf = (name: ProcessName): ProcessRef | undefined => readPidFile(join(data, 'run', `${name}.pid`));
@@ -166,8 +166,8 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     startServeProcess,
     startWorkProcess,
     call,
-    /** Registers a program that `close` also stops. */
-    stopOnClose: (program: Program): void => void otherPrograms.push(program),
+    /** Registers a program or a runner that `close` also stops. */
+    stopOnClose: (program: { readonly stop: () => Promise<unknown> }): void => void otherPrograms.push(program),
     output: (): string => running?.output() ?? '',
     serviceVariables: () => serviceVariables(data),
     openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),

@@ -24,7 +24,7 @@ export const freeze = (platform: Platform, name: ProcessName): (() => void) => {
 };
 
 /** Kills each process of this name as soon as it exists. @returns the function that ends this */
-const killAgainAndAgain = (platform: Platform, name: ProcessName): (() => void) => {
+export const killAgainAndAgain = (platform: Platform, name: ProcessName): (() => void) => {
   const kill = (): void => {
     const pid = pidOf(platform, name);
     if (pid !== undefined) process.kill(pid, 'SIGKILL');

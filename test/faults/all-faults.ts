@@ -1,0 +1,92 @@
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { BROKER_DAMAGES, BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from './broker-faults.ts';
+import { isClean } from './checker.ts';
+import { startClientRunner } from './client-runner.ts';
+import { runCronKills, withCronTarget } from './cron-kills.ts';
+import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
+import { type Platform, withPlatform } from './platform.ts';
+import { runBadRunners, runRunnerKills } from './runner-faults.ts';
+import { runTrial, TARGETS } from './trial.ts';
+
+// `npm run faults` runs all faults with their full figures, which takes hours. `-- --only F6-frozen` runs one of them,
+// `-- --share 0.01` runs all of them shorter.
+
+const MAX_SHOWN = 10;
+const MINUTE = 60;
+
+const { values } = parseArgs({
+  options: {
+    share: { type: 'string', default: '1' },
+    'per-second': { type: 'string', default: '50' },
+    only: { type: 'string', multiple: true },
+  },
+});
+const share = Number(values.share);
+const perSecond = Number(values['per-second']);
+
+const part = (full: number, min: number): number => Math.max(min, Math.round(full * share));
+const outage = (fullSeconds: number) => ({
+  seconds: part(fullSeconds, 5),
+  perSecond,
+  onProgress: (text: string) => console.error(text),
+});
+
+/** With a runner that is faster than the load, so that the platform's own delay is measured. */
+const deployFast = (platform: Platform) => deploy(platform, startClientRunner);
+
+type Trial = (platform: Platform) => Promise<OutageReport>;
+
+const brokerOutages = BROKER_OUTAGES.map((kind): [string, Trial] => [
+  `F12-${kind}`,
+  async (platform) => runBrokerOutage(await deployFast(platform), kind, outage(10 * MINUTE)),
+]);
+const brokerDamages = BROKER_DAMAGES.map((damage): [string, Trial] => [
+  `F13-${damage}`,
+  async (platform) => runBrokerDamage(await deployFast(platform), damage, part(5_000, 40)),
+]);
+
+/** The faults by their names. F1 to F4 and F7 are the kills of serve, work, Postgres and the event store. */
+const FAULTS: Readonly<Record<string, Trial>> = {
+  'F1-F4,F7': (platform) => runTrial(platform, { kills: part(200, 3), perSecond, targets: TARGETS }),
+  F5: async (platform) => runKills(await deploy(platform), part(100, 4)),
+  'F6-stopped': async (platform) => runStoreOutage(await deployFast(platform), 'killed', outage(30 * MINUTE)),
+  'F6-frozen': async (platform) => runStoreOutage(await deployFast(platform), 'frozen', outage(30)),
+  F8: async (platform) => runWholeOutage(await deploy(platform), outage(200)),
+  ...Object.fromEntries([...brokerOutages, ...brokerDamages]),
+  F14: (platform) => runRunnerKills(platform, part(1_000, 2)),
+  F15: (platform) => runBadRunners(platform, share < 1 ? { count: 3, slowMs: 5_000, ackWaitMs: 1_500 } : { count: 20, slowMs: 60_000 }),
+};
+
+/** The cron jobs need a platform that may call a target on this machine. */
+const CRON_FAULT = 'F27';
+const NAMES: readonly string[] = [...Object.keys(FAULTS), CRON_FAULT];
+
+const unknown = values.only?.find((name) => !NAMES.includes(name));
+if (unknown) throw new Error(`--only must be one of ${NAMES.join(', ')}, not ${unknown}`);
+
+const printLine = (name: string, value: number): void => console.log(`${name.padEnd(44)}${String(value).padStart(8)}`);
+
+const printReport = ({ figures, findings }: OutageReport): void => {
+  for (const [name, value] of Object.entries(figures)) printLine(name, value);
+  for (const [name, lines] of Object.entries(findings)) {
+    printLine(name, lines.length);
+    for (const text of lines.slice(0, MAX_SHOWN)) console.log(`    ${text}`);
+  }
+  printLine('load average of the machine', Math.round(loadavg()[1]!));
+};
+
+const runCron = (): Promise<void> =>
+  withCronTarget((target, variables) => withPlatform((platform) => printTrial(runCronKills(platform, target, part(200, 5))), variables));
+
+const printTrial = async (trial: Promise<OutageReport>): Promise<void> => {
+  const report = await trial;
+  printReport(report);
+  if (!isClean(report.findings)) process.exitCode = 1;
+};
+
+for (const fault of values.only ?? NAMES) {
+  console.log(`\n${fault}`);
+  await (fault === CRON_FAULT ? runCron() : withPlatform((platform) => printTrial(FAULTS[fault]!(platform))));
+}
+process.exit();

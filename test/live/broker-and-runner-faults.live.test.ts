@@ -1,0 +1,52 @@
+// limit: 420 s for this file (test/run.ts)
+import { test } from 'uvu';
+import { equal, is, ok } from 'uvu/assert';
+import { BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from '../faults/broker-faults.ts';
+import { startClientRunner } from '../faults/client-runner.ts';
+import { deploy, type OutageReport } from '../faults/outage-trial.ts';
+import { type Platform, withPlatform } from '../faults/platform.ts';
+import { runBadRunners, runRunnerKills } from '../faults/runner-faults.ts';
+
+const SHOWN = 5;
+const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
+
+/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, refused or brought out of order. */
+const trial = async (run: (platform: Platform) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
+  let report: OutageReport | undefined;
+  await withPlatform(async (platform) => {
+    report = await run(platform);
+  });
+  const { findings, figures } = report!;
+  const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
+  equal(first, CLEAN, JSON.stringify({ first, figures }, null, 2));
+  return figures;
+};
+
+for (const kind of BROKER_OUTAGES)
+  test(`while the broker is ${kind}, senders get 202, and each delivery reaches its runner once afterwards`, async () => {
+    const figures = await trial(async (platform) =>
+      runBrokerOutage(await deploy(platform, startClientRunner), kind, { seconds: 6, perSecond: 25 }),
+    );
+    equal([figures['unknown (503 or cut off)'], figures.refused], [0, 0]);
+    ok(figures['sent during the outage']! > 20);
+    is(figures["in the runners' ledgers"], figures['sent deliveries']);
+  });
+
+test('deliveries that the broker held reach their runners after it has lost all its files', async () => {
+  const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
+  equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
+});
+
+test('a runner that is killed after the effect of a delivery gets the delivery again, and it has no second effect', async () => {
+  const figures = await trial((platform) => runRunnerKills(platform, 6));
+  is(figures['kills after the effect'], 6);
+  is(figures['runs of the handler'], figures['in the log']! + 6);
+  is(figures["in the runners' ledgers"], figures['in the log']);
+});
+
+test('deliveries to a silent and to a refusing runner are given up after ten attempts; a slow runner gets each once; others do not wait', async () => {
+  const figures = await trial((platform) => runBadRunners(platform, { count: 2, slowMs: 5_000, ackWaitMs: 1_500 }));
+  equal([figures['given up in the log'], figures['processed by the working runner'], figures['processed by the slow runner']], [4, 2, 2]);
+});
+
+test.run();
