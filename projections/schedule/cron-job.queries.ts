@@ -87,7 +87,7 @@ const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string
 export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string | null) => reads.rows(activeJobs, { tenant_id, agent_id });
 
 /** The most jobs or runs that a query for due ones returns. */
-export const MAX_DUE_JOBS = 1_000;
+export const MAX_DUE_JOBS = 10_000;
 export const MAX_DUE_RUNS = 500;
 
 const dueJobs = defineQuery((db, { at }: { at: string }) =>

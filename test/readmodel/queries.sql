@@ -6641,7 +6641,7 @@ where
 order by
   "job"."next_fire_at"
 limit
-  1000;
+  10000;
 
 -- runsDueAt: call
 select
