@@ -132,7 +132,8 @@ export const runBadRunners = async (
   const never = new Promise<void>((resolve) => isStopping.signal.addEventListener('abort', () => resolve()));
   const runners = await Promise.all([
     startClientRunner(platform, slow, { before: () => sleep(slowMs), progressMs: ackWaitMs && ackWaitMs / 4 }),
-    startClientRunner(platform, silent, { before: () => never, concurrency: 10 * count, progressMs: KILLS_TIMEOUT_MS }),
+    // It can take one more: the broker gives up a message only when a runner asks for one.
+    startClientRunner(platform, silent, { before: () => never, concurrency: 10 * count + 1, progressMs: KILLS_TIMEOUT_MS }),
     startClientRunner(platform, refusing, {
       before: () => Promise.reject(new RetryLater(ackWaitMs ?? 30_000)),
     }),
