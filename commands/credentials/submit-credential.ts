@@ -3,7 +3,7 @@ import * as Agent from '../../domain/agents/agent.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
 import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
 import { Id25, idOf } from '../../domain/id.ts';
-import { invalid, notFound, Refusal } from '../../domain/refusal.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
 import { secret } from '../../domain/secret.ts';
 import { replaceConfig } from '../../domain/skills/agent-skills.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -31,13 +31,13 @@ const RequestInBody = z.object({ request_id: Id25 });
 
 /**
  * Checks that the caller may answer the request that a body names. A body without a valid `request_id` passes, because
- * it is refused later, as invalid. @throws Refusal not_found, forbidden
+ * it is refused later, as invalid, and so is that of an unknown request by a caller who sees all agents.
+ * @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
   const named = RequestInBody.safeParse(body);
   if (!named.success) return;
   const { state } = await ctx.load(CredentialRequest, named.data.request_id);
-  if (state.status === 'absent') throw notFound();
   await ctx.require('agent:skills:write', state.agent_id);
 };
 

@@ -178,6 +178,7 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 const NEVER_SUCCESSFUL = [
   'runner-credentials',
   '/admin/projections/',
+  'post /tenant/{tenant_id}/agents/{agent_id}/credential-requests',
   '/skills/author',
   '/runtime',
   '{session_id}/complete',

@@ -1,9 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { OAUTH_PROVIDERS } from '../../domain/credentials/oauth-provider.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 
 type Json = Record<string, unknown>;
+
+/** The providers of webhooks, and those at which accounts are connected. */
+const ALL_PROVIDERS = [...new Set([...PROVIDERS, ...Object.keys(OAUTH_PROVIDERS)])].toSorted();
 
 const p = await createTestPlatform();
 const create = async (path: string, body: Json): Promise<string> =>
@@ -19,7 +23,7 @@ test('the integrations of an agent have one row for each provider, with its name
   const rows = await listOf(agent);
   assert.equal(
     rows.map(({ provider }) => provider),
-    PROVIDERS.toSorted(),
+    ALL_PROVIDERS,
   );
   assert.equal(
     rows.find(({ provider }) => provider === 'github'),
@@ -53,7 +57,7 @@ test('the pages of the integrations contain every provider once', async () => {
     seen.push(...(body as Json[]).map(({ provider }) => provider));
     next = /<(.+)>/.exec(headers.get('link') ?? '')?.[1];
   }
-  assert.equal(seen, PROVIDERS.toSorted());
+  assert.equal(seen, ALL_PROVIDERS);
 });
 
 test('the mailboxes and attachments of an agent are empty lists; a wrong page size or cursor gets 422, a missing agent 404', async () => {
