@@ -9,6 +9,7 @@ import { createSockets, post } from '../faults/load.ts';
 import { mainFile, type Platform, withPlatform } from '../faults/platform.ts';
 import { type Agent, createDataset, type Hook } from '../faults/tenants.ts';
 import { eventually, type Program, startProgram } from '../fixtures/child-process.ts';
+import { waitUntil } from '../fixtures/nats-server.ts';
 
 type Presence = ReturnType<(typeof RunnerPresence)['parse']>;
 
@@ -71,7 +72,8 @@ test('a runner is shown as connected until it is killed, and each delivery as wa
 
     writeFileSync(join(platform.dir, 'go'), '');
     await startBlockedRunner(platform, agent);
-    await eventually('all deliveries are acknowledged', async () => countsOf(await show(platform, agent)) === '0 0');
+    // The broker waits 30 s for the acknowledgements of the killed runners.
+    await waitUntil(async () => countsOf(await show(platform, agent)) === '0 0', 60_000, 'the acknowledgement of all deliveries');
     const done = await show(platform, agent);
     assert.ok(done.connected_since! > gone.last_seen_at!);
     assert.is(done.oldest_waiting_at, null);
