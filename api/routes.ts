@@ -21,6 +21,8 @@ import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
 import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
+import { auditProofOperations } from './audit/audit-proof.ts';
+import { eventOperations } from './audit/event-log.ts';
 import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
@@ -139,7 +141,7 @@ const areasOf = ({
   },
   Billing: { ...budgetOperations, ...agentCostOperations, ...planOperations, ...paymentOperationsOf(payments) },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
-  Audit: auditOperations,
+  Audit: { ...auditOperations, ...auditProofOperations, ...eventOperations },
   Operators: projectionAdminOperations(projectionAdmin),
 });
 

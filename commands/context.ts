@@ -97,6 +97,8 @@ export type Ctx = {
    * possible.
    */
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, options?: { tenant?: string }) => Promise<Loaded<S>>;
+  /** Returns the event at a log position; null if there is none. @throws Refusal unavailable */
+  readonly eventAt: (position: Position) => Promise<Recorded | null>;
   /** Returns the end of the log as a consistency token; null if the log is empty. @throws Refusal unavailable */
   readonly logEnd: () => Promise<string | null>;
   /** Whether the caller has a permission in this tenant or, with `agent_id`, on that agent. */

@@ -1,5 +1,6 @@
 import { agents } from './agents/agent.ts';
 import { models } from './agents/model.ts';
+import { auditHeads } from './audit/audit-head.ts';
 import { audit } from './audit/audit-log.ts';
 import { costs } from './billing/cost.ts';
 import { plans } from './billing/plan.ts';
@@ -27,6 +28,7 @@ export const projections = [
   allowedAccounts,
   apikeys,
   audit,
+  auditHeads,
   blackouts,
   credentialRequests,
   costs,

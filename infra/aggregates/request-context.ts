@@ -5,7 +5,17 @@ import type { Blobs } from '../../commands/blobs.ts';
 import type { Loaded, TransactOptions } from '../../commands/context.ts';
 import type { Permit } from '../../domain/access/permission.ts';
 import type { Aggregate, Decision } from '../../domain/aggregate.ts';
-import { type Actor, type DomainEvent, type Metadata, PLATFORM, streamName, tokenOf } from '../../domain/event.ts';
+import {
+  type Actor,
+  comparePositions,
+  type DomainEvent,
+  type Metadata,
+  PLATFORM,
+  type Position,
+  type Recorded,
+  streamName,
+  tokenOf,
+} from '../../domain/event.ts';
 import type { Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
@@ -190,7 +200,12 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
     return last ? tokenOf(last.position) : null;
   };
 
-  return { transact, load, history, logEnd };
+  const eventAt = async (position: Position): Promise<Recorded | null> => {
+    const [event] = await Array.fromAsync(withRefusals(log.readAll({ from: position, limit: 1 })));
+    return event && comparePositions(event.position, position) === 0 ? event : null;
+  };
+
+  return { transact, load, history, logEnd, eventAt };
 };
 
 /**
@@ -199,7 +214,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
  */
 export const createContextFactory = (deps: ContextDeps) => {
   const { vault, reads, blobs, authorize, publicUrl, now } = deps;
-  const { transact, load, history, logEnd } = createAggregateAccess(deps);
+  const { transact, load, history, logEnd, eventAt } = createAggregateAccess(deps);
 
   const contextOf = (request: RequestState): Ctx => {
     const { info, actor } = request;
@@ -220,6 +235,7 @@ export const createContextFactory = (deps: ContextDeps) => {
       history: history(request),
       load: load(request),
       logEnd,
+      eventAt,
       may: async (permission, agent_id) => {
         try {
           await assertMay(permission, agent_id);

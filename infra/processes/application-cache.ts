@@ -1,6 +1,7 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as FailoverGraph from '../../domain/agents/failover-graph.ts';
 import * as Model from '../../domain/agents/model.ts';
+import * as AuditKey from '../../domain/audit/audit-key.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as CredentialRequest from '../../domain/credentials/credential-request.ts';
@@ -26,6 +27,7 @@ const followed = [
   Agent,
   AllowedAccount,
   ApiKey,
+  AuditKey,
   BudgetHour,
   Connector,
   CredentialRequest,

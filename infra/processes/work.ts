@@ -25,6 +25,7 @@ import { startTokenRenewer } from '../reactors/renew-tokens.ts';
 import { startDeliveryReplayer } from '../reactors/replay-deliveries.ts';
 import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts';
 import { startScheduler } from '../reactors/scheduler.ts';
+import { startHeadSigner } from '../reactors/sign-audit-heads.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
@@ -66,6 +67,12 @@ const openRenewalServices = async (config: Config, log: Log, logger: Logger) => 
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
+/** Opens the key that signs audit heads. The modules are loaded only when the first head is to be signed. */
+const openHeadKey = async (config: Config, log: Log) => {
+  const { openSigningKey } = await import('../audit/signing-key.ts');
+  return openSigningKey({ log, vault: await openTenantVault(config, log) });
+};
+
 /** The reactors that need the broker. */
 type BrokerReactors = { readonly relay: RelayProcess; readonly recorder: AcknowledgementRecorder };
 
@@ -104,6 +111,7 @@ export const work = async (config: Config): Promise<Closable> => {
     startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
     startAgentMessenger({ ...timedParts, openVault: () => openTenantVault(config, log) }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, log, logger) }),
+    startHeadSigner({ ...timedParts, openKey: () => openHeadKey(config, log) }),
   ];
   const eraser = startTenantEraser({
     ...timedParts,

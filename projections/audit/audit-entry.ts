@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import * as AuditHead from '../../domain/audit/audit-head.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
 import * as BudgetHour from '../../domain/billing/budget-hour.ts';
@@ -131,6 +132,12 @@ export const entryOf = (event: Recorded): Row => {
 
 /**
  * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, the chunks of delivery bodies,
- * and how far messages are published.
+ * how far messages are published, and the heads that are signed over the log itself.
  */
-export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set(['idempotency', 'key', DeliveryBody.category, Publication.category]);
+export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set([
+  'idempotency',
+  'key',
+  DeliveryBody.category,
+  Publication.category,
+  AuditHead.category,
+]);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { ModelEvent } from '../../domain/agents/model.ts';
+import { leafHash } from '../../domain/audit/merkle-tree.ts';
+import { recordedEventText } from '../../domain/audit/recorded-event.ts';
 import { PLATFORM, type Recorded } from '../../domain/event.ts';
 import { EventId, Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
@@ -98,6 +100,8 @@ export const table = {
     by_user: 'boolean',
     created_at: 'timestamptz',
     place: 'text',
+    // The hash of the event's leaf in the tenant's audit tree.
+    leaf: 'text',
   },
   docs: { doc: AuditLogRead },
   indexes: [
@@ -151,7 +155,7 @@ const isOfPlatform = ({ meta, type }: Recorded): boolean =>
 export const auditCounter = tenantCounter('audit', 'lines');
 
 const entriesOf = (event: Recorded) => {
-  const entry = entryOf(event);
+  const entry = { ...entryOf(event), leaf: leafHash(recordedEventText(event)) };
   const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
   // The tenant's own audit log no longer exists then.
   if (event.type === 'TenantErasureCompleted') return [inserted(platformTable.name, 'platform')];
@@ -167,7 +171,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 13,
+  version: 14,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

@@ -57,6 +57,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   ApiKeyRevoked: 'revoked the API key {resource}',
   ApiKeyUsed: 'used the API key {resource}',
   AuditExported: 'exported the audit log as {format}',
+  AuditKeyCreated: 'created the key {resource}, which signs the heads of the audit trees',
   BillingPortalOpened: 'opened the billing portal of the payment provider',
   BlackoutChanged: 'changed {fields} of the blackout {resource}',
   BlackoutDeclared: 'declared the blackout {resource}',

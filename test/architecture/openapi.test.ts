@@ -172,8 +172,8 @@ const ask = async (p: TestPlatform, method: string, path: string, { query, body 
 };
 
 /**
- * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres or a
- * runner key.
+ * Parts of the paths of operations that cannot succeed in this test, because they need a message broker, Postgres, a
+ * runner key or a signed head.
  */
 const NEVER_SUCCESSFUL = [
   'runner-credentials',
@@ -181,6 +181,7 @@ const NEVER_SUCCESSFUL = [
   'post /tenant/{tenant_id}/agents/{agent_id}/credential-requests',
   '/skills/author',
   '/runtime',
+  '/audit-logs/proof',
   '{session_id}/complete',
   '{session_id}/fail',
   'budget/reserve',

@@ -51,6 +51,7 @@ const AREAS = [
 const INFRA_FOLDERS = [
   'aggregates',
   'archives',
+  'audit',
   'blobs',
   'cli',
   'cli/demo',

@@ -5952,6 +5952,223 @@ order by
 limit
   100;
 
+-- headPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "head"."doc" as "doc",
+      "head"."size" as "value",
+      "head"."id" as "id"
+    from
+      "auditheads"."heads" as "head"
+    where
+      "head"."tenant_id" = $2
+    order by
+      "head"."size" desc,
+      "head"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- headPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "head"."doc" as "doc",
+      "head"."size" as "value",
+      "head"."id" as "id"
+    from
+      "auditheads"."heads" as "head"
+    where
+      "head"."tenant_id" = $2
+      and ("head"."size", "head"."id") < ($3, $4)
+    order by
+      "head"."size" desc,
+      "head"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- headPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "head"."doc" as "doc",
+      "head"."size" as "value",
+      "head"."id" as "id"
+    from
+      "auditheads"."heads" as "head"
+    where
+      "head"."tenant_id" = $2
+    order by
+      "head"."size" asc,
+      "head"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- headCovering: call
+select
+  "head"."doc",
+  "head"."tree",
+  "head"."place"
+from
+  "auditheads"."heads" as "head"
+where
+  "head"."tenant_id" = $1
+  and "head"."place" >= $2
+order by
+  "head"."place"
+limit
+  1;
+
+-- newestHead: call
+select
+  "head"."doc",
+  "head"."tree",
+  "head"."place"
+from
+  "auditheads"."heads" as "head"
+where
+  "head"."tenant_id" = $1
+order by
+  "head"."place" desc
+limit
+  1;
+
+-- leavesBetween: call
+select
+  "entry"."leaf",
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" > $2
+  and "entry"."place" <= $3
+order by
+  "entry"."place"
+limit
+  1000;
+
+-- tenantsWithUnsignedEntries: call
+select
+  "entries"."tenant_id",
+  "entries"."lines",
+  "last"."size",
+  "last"."at"
+from
+  (
+    select
+      "counted"."tenant_id",
+      "counted"."lines"
+    from
+      "audit"."audit_counts" as "counted"
+    where
+      "counted"."tenant_id" > $1
+    order by
+      "counted"."tenant_id"
+    limit
+      500
+  ) as "entries"
+  left join lateral (
+    select
+      "head"."size",
+      "head"."at"
+    from
+      "auditheads"."heads" as "head"
+    where
+      "head"."tenant_id" = "entries"."tenant_id"
+    order by
+      "head"."size" desc
+    limit
+      1
+  ) as "last" on true
+order by
+  "entries"."tenant_id";
+
+-- positionsFrom: of any type
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+order by
+  "entry"."place"
+limit
+  $3;
+
+-- positionsFrom: of a type
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+  and "entry"."action" = $3
+order by
+  "entry"."place"
+limit
+  $4;
+
+-- isEntry: call
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+order by
+  "entry"."place"
+limit
+  $3;
+
 -- blackoutById: call
 select
   wanted.at::integer as at,

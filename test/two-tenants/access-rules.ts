@@ -69,6 +69,9 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:se
 DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:settings:write
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
+GET    /tenant/{tenant_id}/audit-logs/heads                             tenant:audit:read
+GET    /tenant/{tenant_id}/audit-logs/proof                             tenant:audit:read
+GET    /tenant/{tenant_id}/events                                       tenant:audit:read
 GET    /tenant/{tenant_id}/models                                       tenant:read
 POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:settings:write in body
 DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write
@@ -163,6 +166,7 @@ PUT    /tenant/{tenant_id}/brand/logo                                   tenant:s
 POST   /tenant/{tenant_id}/files/scan                                   tenant:read
 GET    /me                                                              any
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
+GET    /audit-keys                                                      any
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read

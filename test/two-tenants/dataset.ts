@@ -7,6 +7,7 @@ import { issueKey } from '../../commands/identity/api-key.ts';
 import { registerUser } from '../../commands/identity/user.ts';
 import * as User from '../../domain/identity/user.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import type { PrincipalName } from './expected-access.ts';
@@ -149,6 +150,7 @@ export const createDataset = async () => {
   // responses are compared.
   await request(p, 'GET', '/me', tokenOf(SIGNED_IN));
   await p.waitForProjections();
+  await signAuditHeads(p, [home.id, away.id]);
   const keys: Record<PrincipalName, string> = {
     ...home.keys,
     ...old,

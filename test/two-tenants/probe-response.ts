@@ -40,7 +40,7 @@ export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who:
     ...(call.path === '/me' || call.operationId === 'exportAuditLogs' ? [] : [dataset.hidden.model!]),
     ...(hasOnlyAgentRoles(who) ? [dataset.hidden.agent!] : []),
     ...(isAboutOwnAgent(call, variant) ? Object.values(dataset.sibling) : []),
-    ...(seesPrivateSkills(who) || /\/audit-logs(\/|$)/.test(call.path) ? [] : [dataset.hidden.skill!]),
+    ...(seesPrivateSkills(who) || /\/(audit-logs|events)(\/|$)/.test(call.path) ? [] : [dataset.hidden.skill!]),
     ...(seesNoAgent(who) && call.operationId === 'listAgents' ? [dataset.own.agent!] : []),
   ];
   const shown = withoutSentIds(dataset, call, variant, withoutEchoes(answer));

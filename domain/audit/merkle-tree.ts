@@ -1,0 +1,116 @@
+import { createHash, hash } from 'node:crypto';
+
+/** A SHA-256 hash as base64url. */
+export type Hash = string;
+
+const NODE_PREFIX = Buffer.of(1);
+const bytesOf = (text: Hash): Buffer => Buffer.from(text, 'base64url');
+
+/** The hash of a leaf: of a zero byte and the UTF-8 bytes of the text (RFC 9162, 2.1.1). */
+export const leafHash = (text: string): Hash => hash('sha256', `\0${text}`, 'base64url');
+
+/** The hash of an inner node: of a one byte and the hashes of its two children. */
+export const nodeHash = (left: Hash, right: Hash): Hash =>
+  createHash('sha256').update(NODE_PREFIX).update(bytesOf(left)).update(bytesOf(right)).digest('base64url');
+
+/** The root of a tree without leaves: the hash of nothing. */
+export const EMPTY_ROOT: Hash = hash('sha256', '', 'base64url');
+
+/** The largest power of two that is smaller than `size`, which must be at least 2. */
+const splitOf = (size: number): number => {
+  let split = 1;
+  while (split * 2 < size) split *= 2;
+  return split;
+};
+
+/**
+ * The end of a tree, from which its hashes and proofs are computed. `peaks` are the hashes of the largest complete
+ * subtrees over the first `size` leaves, from left to right: one for each bit that is set in `size`. `leaves` are the
+ * hashes of the leaves that follow.
+ */
+export type TreeEnd = { readonly size: number; readonly peaks: readonly Hash[]; readonly leaves: readonly Hash[] };
+
+export const sizeOf = ({ size, leaves }: TreeEnd): number => size + leaves.length;
+
+/** The start of the complete subtree of each peak, by the peak's index. */
+const startsOf = (size: number): number[] => {
+  const starts: number[] = [];
+  for (let start = 0, bit = 2 ** Math.floor(Math.log2(Math.max(size, 1))); bit >= 1; bit /= 2)
+    if (start + bit <= size) {
+      starts.push(start);
+      start += bit;
+    }
+  return starts;
+};
+
+/**
+ * Returns a function for the hash of the subtree over the leaves from `from` up to, not including, `to`.
+ * @throws RangeError if the subtree lies inside a complete subtree of which only the hash is known
+ */
+const hasher = ({ size, peaks, leaves }: TreeEnd): ((from: number, to: number) => Hash) => {
+  const starts = startsOf(size);
+  const hashOf = (from: number, to: number): Hash => {
+    if (from === to) return EMPTY_ROOT;
+    const peak = starts.indexOf(from);
+    if (peak >= 0 && (starts[peak + 1] ?? size) === to) return peaks[peak]!;
+    if (to - from === 1) {
+      if (from < size) throw new RangeError(`the hash of leaf ${from} is not known`);
+      return leaves[from - size]!;
+    }
+    const split = from + splitOf(to - from);
+    return nodeHash(hashOf(from, split), hashOf(split, to));
+  };
+  return hashOf;
+};
+
+export const rootOf = (end: TreeEnd): Hash => hasher(end)(0, sizeOf(end));
+
+/** Returns the peaks of the whole tree: with them, the tree can grow without its earlier leaves. */
+export const peaksOf = (end: TreeEnd): Hash[] => {
+  const size = sizeOf(end);
+  const hashOf = hasher(end);
+  const starts = startsOf(size);
+  return starts.map((start, index) => hashOf(start, starts[index + 1] ?? size));
+};
+
+/**
+ * Returns the inclusion path of the leaf `index`, from the leaf upwards (RFC 9162, 2.1.3.1).
+ * @throws RangeError if it is not one of `leaves`
+ */
+export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
+  const hashOf = hasher(end);
+  const pathIn = (from: number, to: number): Hash[] => {
+    if (to - from === 1) return [];
+    const split = from + splitOf(to - from);
+    return index < split ? [...pathIn(from, split), hashOf(split, to)] : [...pathIn(split, to), hashOf(from, split)];
+  };
+  if (index < end.size || index >= sizeOf(end)) throw new RangeError(`leaf ${index} is not among the last leaves`);
+  return pathIn(0, sizeOf(end));
+};
+
+/** Returns the proof that the tree begins with the `size` leaves under the peaks (RFC 9162, 2.1.4.1). */
+export const consistencyPath = (end: TreeEnd): Hash[] => {
+  const { size: old } = end;
+  const hashOf = hasher(end);
+  const pathIn = (from: number, to: number, isWhole: boolean): Hash[] => {
+    if (to === old) return isWhole ? [] : [hashOf(from, to)];
+    const split = from + splitOf(to - from);
+    return old <= split ? [...pathIn(from, split, isWhole), hashOf(split, to)] : [...pathIn(split, to, false), hashOf(from, split)];
+  };
+  return old === 0 || end.leaves.length === 0 ? [] : pathIn(0, sizeOf(end), true);
+};
+
+/** Returns the root that a leaf and its inclusion path lead to; null if the path has not the right length. */
+export const rootFromInclusion = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
+  let [at, last, root] = [index, size - 1, leaf];
+  if (index < 0 || index >= size) return null;
+  for (const sibling of path) {
+    if (last === 0) return null;
+    if (at % 2 === 1 || at === last) {
+      root = nodeHash(sibling, root);
+      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+    } else root = nodeHash(root, sibling);
+    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+  }
+  return last === 0 ? root : null;
+};

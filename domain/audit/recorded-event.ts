@@ -1,0 +1,32 @@
+import { type Recorded, tokenOf } from '../event.ts';
+
+/**
+ * An event as auditors read it: exactly what the log stores. Data that are bytes, such as sealed contents, are base64.
+ */
+export type RecordedEvent = {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: string;
+  readonly type: string;
+  readonly at: string;
+  readonly data: unknown;
+  readonly metadata: unknown;
+};
+
+export const recordedEventOf = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded): RecordedEvent => ({
+  id: event_id,
+  stream,
+  revision,
+  position: tokenOf(position),
+  type,
+  at,
+  data: data instanceof Uint8Array ? Buffer.from(data.buffer, data.byteOffset, data.length).toString('base64') : data,
+  metadata: meta,
+});
+
+/**
+ * The JSON text of an event, without blanks and with the fields in this order. The audit proofs are about this text, so
+ * its form must never change.
+ */
+export const recordedEventText = (event: Recorded): string => JSON.stringify(recordedEventOf(event));

@@ -1,0 +1,75 @@
+import { createPrivateKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
+import type { SecretLocation } from '../../commands/context.ts';
+import * as AuditKey from '../../domain/audit/audit-key.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import { secret } from '../../domain/secret.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { Vault } from '../vault/vault.ts';
+
+/** Signs texts with Ed25519. `signature` is base64url. */
+export type SignText = (text: string) => { readonly signature: string; readonly key_id: string };
+
+type Deps = { readonly log: Log; readonly vault: Pick<Vault, 'seal' | 'open'>; readonly now?: () => number };
+
+const ACTOR = { kind: 'system', id: 'annals' } as const;
+
+const locationOf = (key_id: string): SecretLocation => ({
+  tenant: PLATFORM,
+  category: AuditKey.category,
+  id: key_id,
+  field: 'private_key',
+});
+
+const signatureOf = (key: KeyObject, text: string): string => sign(null, Buffer.from(text), key).toString('base64url');
+
+/** The JWK thumbprint of an Ed25519 key (RFC 7638). */
+const thumbprintOf = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
+
+const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: AuditKey.AuditKey): Promise<KeyObject> =>
+  createPrivateKey((await vault.open(locationOf(key_id), sealed_private_key as never)).reveal());
+
+/**
+ * Creates a key pair, which becomes the one that signs. The key before it signs the new one.
+ * @returns all keys, the newest last
+ */
+const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
+  const { log, vault, now = Date.now } = deps;
+  const previous = keys.at(-1);
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const public_key = publicKey.export({ format: 'jwk' }).x!;
+  const key_id = thumbprintOf(public_key);
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
+  const key: AuditKey.AuditKey = {
+    key_id,
+    public_key,
+    sealed_private_key: await vault.seal(locationOf(key_id), secret(pem)),
+    cross_signature: previous ? signatureOf(await privateKeyOf(deps, previous), AuditKey.keyText({ key_id, public_key })) : null,
+  };
+  const transact = createTransact(log, openAggregateCache(log, []));
+  const { state } = await transact({
+    aggregate: AuditKey,
+    tenant: PLATFORM,
+    id: AuditKey.KEYS_ID,
+    decide: AuditKey.addKey(key, previous?.key_id ?? null),
+    meta: { tenant: PLATFORM, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 },
+    seed: key_id,
+  });
+  return state;
+};
+
+const loadKeys = async ({ log }: Deps): Promise<AuditKey.AuditKeys> =>
+  (await openAggregateCache(log, []).load(AuditKey, PLATFORM, AuditKey.KEYS_ID)).state;
+
+/** Returns the function that signs with the newest key pair. Creates the first one if there is none. */
+export const openSigningKey = async (deps: Deps): Promise<SignText> => {
+  const loaded = await loadKeys(deps);
+  const { keys } = loaded.keys.length === 0 ? await addKey(deps, loaded) : loaded;
+  const newest = keys.at(-1)!;
+  const key = await privateKeyOf(deps, newest);
+  return (text) => ({ signature: signatureOf(key, text), key_id: newest.key_id });
+};
+
+/** Replaces the key pair that signs. Earlier heads stay valid. @returns the id of the new key */
+export const rotateSigningKey = async (deps: Deps): Promise<string> => (await addKey(deps, await loadKeys(deps))).keys.at(-1)!.key_id;

@@ -1,0 +1,75 @@
+import { type SigningPorts, signHeads } from '../../commands/audit/sign-heads.reactor.ts';
+import * as AuditHead from '../../domain/audit/audit-head.ts';
+import { MAX_SORT_KEY, positionOfSortKey } from '../../domain/event.ts';
+import { type CheckedTenants, leavesBetween, tenantsWithUnsignedEntries } from '../../projections/audit/audit-head.queries.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { SignText } from '../audit/signing-key.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
+
+const INTERVAL_MS = 10_000;
+const LOCK = 'reactor audit heads';
+const ACTOR = { kind: 'system', id: 'annals' } as const;
+
+/** Creates the ports of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
+export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignText, at: string): SigningPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    sign,
+    load: async (tenant) => (await cache.load(AuditHead, tenant, tenant)).state,
+    entriesAfter: async (tenant, position) => {
+      const after = position === null ? '' : AuditHead.sortKeyOf(position);
+      const entries = await leavesBetween(reads, tenant, after, MAX_SORT_KEY);
+      return entries.map(({ leaf, place }) => ({ leaf, position: positionOfSortKey(place) }));
+    },
+    transact: async (tenant, size, decide) => {
+      const meta = { tenant, actor: ACTOR, at, v: 1 };
+      const { state } = await transact({ aggregate: AuditHead, tenant, id: tenant, decide, meta, seed: `${size} ${at}` });
+      return state;
+    },
+  };
+};
+
+/** Ignores that a tenant was erased. */
+const ignoreErased = (error: unknown): number => {
+  if (error instanceof LogError && error.kind === 'gone') return 0;
+  throw error;
+};
+
+type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Promise<SignText> };
+
+/**
+ * Checks every ten seconds which tenants have 1,000 entries that no signed head covers, or any for five minutes, and
+ * signs heads over them.
+ */
+export const startHeadSigner = ({ log, openKey, ...parts }: Parts) => {
+  let key: Promise<SignText> | undefined;
+  const keyOnce = (): Promise<SignText> => {
+    key ??= openKey().catch((error: unknown) => {
+      key = undefined;
+      throw error;
+    });
+    return key;
+  };
+  return startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'audit heads cannot be signed now; trying again',
+      run: async (reads, at) => {
+        const before = new Date(Date.parse(at) - AuditHead.HEAD_INTERVAL_MS).toISOString();
+        for (let after: string | null = ''; after !== null; ) {
+          const { due, next }: CheckedTenants = await tenantsWithUnsignedEntries(reads, before, after);
+          const ports = due.length > 0 ? signingPorts(log, reads, await keyOnce(), at) : null;
+          for (const tenant of due) await signHeads(ports!, tenant, at).catch(ignoreErased);
+          after = next;
+        }
+        return false;
+      },
+    },
+    parts,
+  );
+};

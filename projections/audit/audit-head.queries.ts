@@ -1,0 +1,153 @@
+import type { z } from 'zod';
+import * as AuditHead from '../../domain/audit/audit-head.ts';
+import { PLATFORM, type Position, positionOfSortKey } from '../../domain/event.ts';
+import { defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { actionOf } from './audit-entry.ts';
+import { type SignedHead, type TreeBefore, table } from './audit-head.ts';
+
+export const HEAD_SORTS = ['size'];
+
+const headList = defineList({ table }, (db, { tenant_id }: { tenant_id: string }) =>
+  db.selectFrom('auditheads.heads as head').where('head.tenant_id', '=', tenant_id),
+);
+
+/** Returns a page of the signed heads of a tenant, as SignedHead. */
+export const headPage = (reads: Reads, tenant_id: string, window: PageWindow): Promise<Page> => reads.page(headList, { tenant_id }, window);
+
+const firstHeadFrom = defineQuery((db, { tenant_id, place }: { tenant_id: string; place: string }) =>
+  db
+    .selectFrom('auditheads.heads as head')
+    .where('head.tenant_id', '=', tenant_id)
+    .where('head.place', '>=', place)
+    .orderBy('head.place')
+    .select(['head.doc', 'head.tree', 'head.place'])
+    .limit(({ lit }) => lit(1)),
+);
+
+/** A head, the tree before it, and the sort key of its position. */
+export type CoveringHead = {
+  readonly head: z.output<typeof SignedHead>;
+  readonly before: AuditHead.TreeBefore;
+  readonly place: string;
+};
+
+type HeadRow = { readonly doc: string; readonly tree: string; readonly place: string | null };
+
+const coveringHead = ([found]: readonly HeadRow[]): CoveringHead | null =>
+  found
+    ? {
+        head: JSON.parse(found.doc) as z.output<typeof SignedHead>,
+        before: (JSON.parse(found.tree) as z.output<typeof TreeBefore>).before,
+        place: found.place!,
+      }
+    : null;
+
+/** Returns the first head that covers the entry with this sort key; null if none does. */
+export const headCovering = async (reads: Reads, tenant_id: string, place: string): Promise<CoveringHead | null> =>
+  coveringHead(await reads.rows(firstHeadFrom, { tenant_id, place }));
+
+const lastHead = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
+  db
+    .selectFrom('auditheads.heads as head')
+    .where('head.tenant_id', '=', tenant_id)
+    .orderBy('head.place', 'desc')
+    .select(['head.doc', 'head.tree', 'head.place'])
+    .limit(({ lit }) => lit(1)),
+);
+
+/** Returns the newest head of a tenant; null if it has none. */
+export const newestHead = async (reads: Reads, tenant_id: string): Promise<CoveringHead | null> =>
+  coveringHead(await reads.rows(lastHead, { tenant_id }));
+
+const leaves = defineQuery((db, { tenant_id, after, until }: { tenant_id: string; after: string; until: string }) =>
+  db
+    .selectFrom('audit.audit_logs as entry')
+    .where('entry.tenant_id', '=', tenant_id)
+    .where('entry.place', '>', after)
+    .where('entry.place', '<=', until)
+    .orderBy('entry.place')
+    .select(['entry.leaf', 'entry.place'])
+    .limit(({ lit }) => lit(AuditHead.MAX_HEAD_ENTRIES)),
+);
+
+/** Returns the hashes of a tenant's entries between two sort keys, in log order: at most MAX_HEAD_ENTRIES. */
+export const leavesBetween = async (
+  reads: Pick<Reads, 'rows'>,
+  tenant_id: string,
+  after: string,
+  until: string,
+): Promise<{ leaf: string; place: string }[]> =>
+  (await reads.rows(leaves, { tenant_id, after, until })).map(({ leaf, place }) => ({ leaf: leaf!, place: place! }));
+
+/** How many tenants one query checks for entries that no head covers. */
+const TENANTS_PER_QUERY = 500;
+
+const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
+  db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('audit.audit_counts as counted')
+        .where('counted.tenant_id', '>', after)
+        .orderBy('counted.tenant_id')
+        .select(['counted.tenant_id', 'counted.lines'])
+        .limit(eb.lit(TENANTS_PER_QUERY))
+        .as('entries'),
+    )
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('auditheads.heads as head')
+          .whereRef('head.tenant_id', '=', 'entries.tenant_id')
+          .orderBy('head.size', 'desc')
+          .select(['head.size', 'head.at'])
+          .limit(eb.lit(1))
+          .as('last'),
+      (join) => join.onTrue(),
+    )
+    .orderBy('entries.tenant_id')
+    .select(['entries.tenant_id', 'entries.lines', 'last.size', 'last.at']),
+);
+
+/** Tenants that were checked. `next`: the last one of them; null if no more follow. */
+export type CheckedTenants = { readonly due: readonly string[]; readonly next: string | null };
+
+/**
+ * Checks the tenants whose ids follow `after`. Due are those with entries that no head covers: with MAX_HEAD_ENTRIES of
+ * them, or with any if their last head was signed at or before `before` (RFC 3339 UTC).
+ */
+export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, before: string, after = ''): Promise<CheckedTenants> => {
+  const rows = await reads.rows(unsignedCounts, { after });
+  const due = rows.filter(({ tenant_id, lines, size, at }) => {
+    const unsigned = Number(lines) - Number(size ?? 0);
+    const isOld = at === null || Date.parse(at) <= Date.parse(before);
+    return tenant_id !== PLATFORM && unsigned > 0 && (unsigned >= AuditHead.MAX_HEAD_ENTRIES || isOld);
+  });
+  return { due: due.map(({ tenant_id }) => tenant_id), next: rows.length === TENANTS_PER_QUERY ? rows.at(-1)!.tenant_id : null };
+};
+
+const entryPlaces = defineQuery(
+  (db, { tenant_id, from, action, limit }: { tenant_id: string; from: string; action: string | undefined; limit: number }) =>
+    db
+      .selectFrom('audit.audit_logs as entry')
+      .where('entry.tenant_id', '=', tenant_id)
+      .where('entry.place', '>=', from)
+      .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
+      .orderBy('entry.place')
+      .select('entry.place')
+      .limit(limit),
+);
+
+/** Returns the positions of a tenant's audited events from a sort key on, in log order; only of one type, if it is given. */
+export const positionsFrom = async (
+  reads: Reads,
+  { tenant_id, from, type }: { readonly tenant_id: string; readonly from: string; readonly type: string | undefined },
+  limit: number,
+): Promise<Position[]> => {
+  const rows = await reads.rows(entryPlaces, { tenant_id, from, action: type === undefined ? undefined : actionOf(type), limit });
+  return rows.map(({ place }) => positionOfSortKey(place!));
+};
+
+/** Whether a tenant has an audited event with this sort key. */
+export const isEntry = async (reads: Reads, tenant_id: string, place: string): Promise<boolean> =>
+  (await reads.rows(entryPlaces, { tenant_id, from: place, action: undefined, limit: 1 }))[0]?.place === place;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import * as AuditHead from '../../domain/audit/audit-head.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { insert, type Projection } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+const Hash = z.string().meta({ description: 'A SHA-256 hash as base64url', examples: ['47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'] });
+
+export const SignedHead = z
+  .object({
+    size: z.int().meta({ description: 'How many events the tree has', examples: [1000] }),
+    root: Hash.meta({ description: 'The root of the tree over these events (RFC 9162), as base64url' }),
+    position: z.string().meta({ description: 'The position of the last of these events', examples: ['48211:48211'] }),
+    at: Timestamp.meta({ description: 'When the head was signed' }),
+    signature: z.string().meta({
+      description: 'The Ed25519 signature as base64url, of the lines `annals audit head v1`, tenant id, size, root, position and `at`',
+      examples: ['d2hhdC1zaWduYXR1cmU'],
+    }),
+    key_id: z
+      .string()
+      .meta({ description: 'The key that signed, see `/audit-keys.json`', examples: ['kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'] }),
+    previous_size: z.int().meta({ description: 'The size of the head before this one; 0 if it is the first', examples: [0] }),
+    consistency: z
+      .array(Hash)
+      .meta({ description: 'The proof that the tree begins with that of the head before (RFC 9162, 2.1.4)', examples: [[]] }),
+  })
+  .meta({ id: 'SignedHead' });
+
+/** What a proof is computed from, besides the hashes of the entries. */
+export const TreeBefore = z.object({ before: z.object({ size: z.int(), position: z.string().nullable(), peaks: z.array(Hash) }) });
+
+export const table = {
+  name: 'heads',
+  key: ['tenant_id', 'id'],
+  appendOnly: true,
+  columns: { tenant_id: 'text', id: 'text', size: 'bigint', place: 'text', at: 'timestamptz' },
+  docs: { doc: SignedHead, tree: TreeBefore },
+  indexes: [{ columns: ['tenant_id', 'place'] }, { columns: ['tenant_id', 'size'] }],
+} as const satisfies Table;
+
+/** The signed heads of the tenants' audit trees. */
+export const auditHeads = {
+  name: 'auditheads',
+  version: 1,
+  categories: [AuditHead.category],
+  tables: [table],
+  on: {
+    AuditHeadSigned: ({ event_id, tenant: tenant_id, data: { peaks: _, ...head } }) =>
+      insert('heads', { ...head, tenant_id, id: event_id, place: AuditHead.sortKeyOf(head.position), previous_size: head.before.size }),
+  },
+} as const satisfies Projection<AuditHead.AuditHeadEvent>;
