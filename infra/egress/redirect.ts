@@ -20,6 +20,8 @@ export type EgressRequest = {
   readonly totalMs?: number;
   /** How many redirects are followed. By default, 3. */
   readonly maxRedirects?: number;
+  /** Set to get a redirect as the answer. Then none is followed. */
+  readonly returnsRedirects?: true;
   readonly signal?: AbortSignal;
 };
 
@@ -38,12 +40,12 @@ const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): R
   target.origin === url.origin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 
 /**
- * Returns the request to the target of a redirect; null if the answer is no redirect. Credentials are sent to the first
+ * Returns the request to the target of a redirect; null if the answer is no redirect to follow. Credentials are sent to the first
  * host only.
  * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
  */
 export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {
-  if (!REDIRECTS.includes(response.statusCode)) return null;
+  if (!REDIRECTS.includes(response.statusCode) || attempt.request.returnsRedirects) return null;
   const { url, request, hops } = attempt;
   const { method = 'GET', maxRedirects = MAX_REDIRECTS } = request;
   const location = headerOf(response, 'location');

@@ -10,7 +10,8 @@ const TIMEOUT_MS = 15_000;
  */
 export const sendToTarget = async (client: GuardedClient, { url, method, headers, body }: TargetRequest): Promise<TargetAnswer> => {
   try {
-    const { status, discard } = await client.request({ url, method, headers, ...(body && { body }), totalMs: TIMEOUT_MS, maxRedirects: 0 });
+    const request = { url, method, headers, ...(body && { body }), totalMs: TIMEOUT_MS, returnsRedirects: true } as const;
+    const { status, discard } = await client.request(request);
     discard();
     return { status_code: status };
   } catch (error) {

@@ -40,7 +40,7 @@ const startTarget = async () => {
   const server = createServer(async (request, response) => {
     const { authorization = '', 'idempotency-key': key } = request.headers;
     calls.push({ url: request.url!, key: String(key), authorization, body: await bodyOf(request) });
-    response.writeHead(statuses.shift() ?? 200).end();
+    response.writeHead(statuses.shift() ?? 200, { location: '/elsewhere' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -152,6 +152,15 @@ test('a failed call is repeated with the same key after the back-off, and overla
   );
   assert.is(new Set(target.calls.map(({ key }) => key)).size, 1);
   await append('cronjob', job, [{ type: 'CronJobPaused', data: {} }]);
+});
+
+test('a redirect is not followed: the attempt has failed with its status', async () => {
+  target.calls.length = 0;
+  target.statuses.push(307);
+  const job = await createJob('redirected', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), max_retries: 0 });
+  clock.now += MINUTE;
+  await until(async () => (await jobOf(job)).status === 'failed');
+  assert.equal([(await jobOf(job)).last_status_code, target.calls.map(({ url }) => url)], [307, ['/hook']]);
 });
 
 test('after a downtime the newest occurrence fires if it is not too old, and the others are recorded as missed', async () => {
