@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import * as assert from 'uvu/assert';
 import { createReadBuffer } from '../../infra/eventstore/embedded/read-buffer.ts';
+import { findText } from '../faults/secret-search.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { flipBits, runStoreCommand } from '../fixtures/store-files.ts';
 import { type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
@@ -184,6 +185,21 @@ for (const running of [true, false])
     assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
     assert.ok(existsSync(store.dir));
   });
+
+test('scavenging removes the events of a stream that was tombstoned a moment ago, also if the index on disk names them', async () => {
+  let store = await startStore();
+  await withClient(store, async (client) => void (await client.appendToStream('erased', event('erased-content'))));
+  // At its end, the store writes its index to disk.
+  await store.end();
+  store = await startStore({ dir: store.dir, open: false });
+  await withClient(store, async (client) => void (await client.tombstoneStream('erased')));
+  assert.ok(findText('erased-content', [store.dir]).length > 0);
+  const { code, output } = runStoreCommand('scavenge', '--dir', store.dir);
+  assert.is(code, 0, output);
+  assert.equal(findText('erased-content', [store.dir]), []);
+  await store.end();
+  assert.is(runStoreCommand('verify', '--dir', store.dir).code, 0);
+});
 
 test('the read buffer no longer returns a cached record after its segment was scavenged', () => {
   const readBuffer = createReadBuffer();
