@@ -8,7 +8,7 @@ import { createDataset } from './tenants.ts';
 type Call = { readonly key: string; readonly body: string };
 
 const FIRST_DELAY_MS = 3_000;
-const MAX_PAUSE_MS = 1_500;
+const PAUSE_MS = 1_500;
 const DONE_TIMEOUT_MS = 600_000;
 const CONCURRENCY = 8;
 
@@ -87,7 +87,7 @@ export const runCronKills = async (platform: Platform, target: CronTarget, kills
   const ids = await createJobs(platform, target, Math.max(40, kills * 10), 5);
   for (let count = 0; count < kills; count++) {
     await platform.kill('work');
-    await sleep(MAX_PAUSE_MS * (0.3 + 2 * Math.random()));
+    await sleep(PAUSE_MS * (0.3 + 2 * Math.random()));
   }
   let runs = await readRuns(platform);
   const isDone = (): boolean => runs.decisions.size >= ids.length && [...runs.fired.keys()].every((id) => runs.ended.has(id));
@@ -111,7 +111,7 @@ export const runCronKills = async (platform: Platform, target: CronTarget, kills
       'decisions to fire': fired.size,
       'calls of the target': target.calls.length,
       'keys at the target': called.size,
-      'keys that came more than once': target.calls.length - called.size,
+      'repeated calls': target.calls.length - called.size,
     },
   };
 };

@@ -1,0 +1,19 @@
+// limit: 240 s for this file (test/run.ts)
+import { test } from 'uvu';
+import { equal, is, ok } from 'uvu/assert';
+import { runCronKills, withCronTarget } from '../faults/cron-kills.ts';
+import { withPlatform } from '../faults/platform.ts';
+
+const KILLS = 5;
+
+test('if the worker is killed while cron jobs fire, each occurrence has one decision, and a repeated call has the same key and body', () =>
+  withCronTarget((target, variables) =>
+    withPlatform(async (platform) => {
+      const { findings, figures } = await runCronKills(platform, target, KILLS);
+      equal(findings, { lost: [], duplicated: [], unexpected: [], outOfOrder: [] }, JSON.stringify({ findings, figures }, null, 2));
+      is(figures['decisions in the log'], figures['jobs that were due once']);
+      ok(figures['calls of the target']! > 0);
+    }, variables),
+  ));
+
+test.run();
