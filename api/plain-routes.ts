@@ -6,6 +6,7 @@ import { fileScanPaths } from './files/scan.ts';
 import { filePaths } from './files/stored-file.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
+import { publishVersionPaths } from './marketplace/publish-version.ts';
 import { systemPaths } from './operations/system-routes.ts';
 import { sessionAttachmentPaths } from './sessions/session-attachment.ts';
 import { skillImportPaths } from './skills/skill-import.ts';
@@ -27,6 +28,7 @@ export const plainPaths: PlainPaths = {
   ...filePaths,
   ...picturePaths,
   ...fileScanPaths,
+  ...publishVersionPaths,
   ...skillCallPaths,
   ...signInPaths,
   ...invitationPaths,

@@ -4,6 +4,7 @@ import type { TestDatabase } from '../commands/credentials/database-credential.t
 import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
+import type { ImportPorts } from '../commands/skills/import-skill.ts';
 import type { ErasurePorts } from '../commands/tenants/erase-tenant.ts';
 import type { ReadDelivery } from '../commands/webhooks/delivery.ts';
 import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
@@ -35,6 +36,7 @@ import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
+import { marketplaceOperationsOf } from './marketplace/listing.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
@@ -69,6 +71,7 @@ import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 /** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
+  readonly importPorts: ImportPorts;
   /** Null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
   readonly testDatabase: TestDatabase;
@@ -87,6 +90,7 @@ export type OperationPorts = {
 const areasOf = ({
   codeHost,
   payments,
+  importPorts,
   testDatabase,
   oauth,
   publicUrl,
@@ -130,6 +134,7 @@ const areasOf = ({
     ...agentRuntimeOperationsOf(codeHost, oauth),
   },
   Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
+  Marketplace: marketplaceOperationsOf(importPorts),
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: {

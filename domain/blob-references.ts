@@ -1,12 +1,18 @@
 import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
+import type { ListingEvent } from './marketplace/listing.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
 
 /** By event type, the digests of the stored contents that an event names. */
 type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };
 
-const ofSkills = { SkillImported: ({ package_digest }) => [package_digest] } as const satisfies DigestsOf<SkillEvent>;
+const ofSkills = {
+  SkillImported: ({ package_digest }) => [package_digest],
+  SkillInstalled: ({ package_digest }) => [package_digest],
+} as const satisfies DigestsOf<SkillEvent>;
+
+const ofListings = { ListingVersionPublished: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<ListingEvent>;
 
 const ofSessions = { SessionAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<SessionEvent>;
 
@@ -18,7 +24,7 @@ const ofPictures = {
 } as const satisfies DigestsOf<PictureEvent>;
 
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
-const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions, ...ofPictures };
+const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions, ...ofPictures, ...ofListings };
 
 /** The digests of the stored contents that must exist because of this event. */
 export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];

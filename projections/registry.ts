@@ -9,6 +9,7 @@ import { linkedIdentities } from './credentials/linked-identity.ts';
 import { allowedAccounts } from './identity/allowed-account.ts';
 import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
+import { listings } from './marketplace/listing.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
 import { blackouts } from './schedule/blackout.ts';
@@ -37,6 +38,7 @@ export const projections = [
   integrations,
   invocations,
   linkedIdentities,
+  listings,
   models,
   plans,
   replays,

@@ -89,13 +89,13 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     1,
     'Create',
-    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|imported|issued|opened|recorded|registered|replay_requested|requested|reserved|sent|triggered)$/,
+    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|imported|installed|issued|opened|published|recorded|registered|replay_requested|requested|reserved|sent|triggered)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|exported|read|scanned|seen|used)$/],
   [
     4,
     'Delete',
-    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|revoked|unlinked)$/,
+    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|revoked|unlinked|yanked)$/,
   ],
   [
     3,

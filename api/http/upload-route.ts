@@ -26,18 +26,22 @@ export const UPLOAD_SCHEMAS: Schemas = {};
  */
 type UploadRoute<Deps> = Pick<PlainRoute<Deps>, 'operationId' | 'description' | 'tag' | 'handler'> & {
   readonly row: Pick<Operation, 'method' | 'path' | 'summary' | 'reply' | 'status' | 'noETag'>;
+  /** The name of the field with the file. By default, `upload`. */
+  readonly field?: string;
   readonly file: string;
   readonly answer: string;
   readonly texts?: z.ZodObject;
 };
 
+type TextsSchema = { readonly properties?: object; readonly required?: readonly string[] };
+
 const PROBLEMS = [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503];
 const header = { schema: { type: 'string' } };
 
 /** Defines the route of an upload. It is not in a table of operations, because its body is no JSON. */
-export const uploadRoute = <Deps>({ row, file, answer, texts, ...route }: UploadRoute<Deps>): PlainRoute<Deps> => {
+export const uploadRoute = <Deps>({ row, field = UPLOAD_FIELD, file, answer, texts, ...route }: UploadRoute<Deps>): PlainRoute<Deps> => {
   const status = row.status ?? 200;
-  const fields = texts ? ((schemaOf(texts, 'input', {}) as { properties: object }).properties ?? {}) : {};
+  const { properties: fields = {}, required = [] } = (texts ? schemaOf(texts, 'input', {}) : {}) as TextsSchema;
   return plainRoute<Deps, string>({
     ...route,
     method: row.method,
@@ -50,11 +54,11 @@ export const uploadRoute = <Deps>({ row, file, answer, texts, ...route }: Upload
         'multipart/form-data': {
           schema: {
             type: 'object',
-            required: [UPLOAD_FIELD],
-            properties: { [UPLOAD_FIELD]: { type: 'string', format: 'binary', description: file }, ...fields },
+            required: [field, ...required],
+            properties: { [field]: { type: 'string', format: 'binary', description: file }, ...fields },
             additionalProperties: false,
           },
-          example: { [UPLOAD_FIELD]: 'the bytes of the file' },
+          example: { [field]: 'the bytes of the file', ...Object.fromEntries(required.map((name) => [name, '1.2.0'])) },
         },
       },
     },

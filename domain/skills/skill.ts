@@ -33,10 +33,14 @@ type NewSkill = SkillFields & { digest: string; generation: number };
 /** The archive of an imported skill: the SHA-256 of its bytes, by which it is stored, and their number. */
 export type SkillPackage = { readonly package_digest: string; readonly package_bytes: number };
 
+/** The version of a listing of the marketplace from which a skill was installed. */
+export type SkillOrigin = { readonly listing_id: string; readonly listing_version: string };
+
 export type SkillEvent =
   | { type: 'SkillCreated'; data: NewSkill }
   | { type: 'SkillAuthored'; data: NewSkill & { author_agent_id: string } }
   | { type: 'SkillImported'; data: NewSkill & SkillPackage }
+  | { type: 'SkillInstalled'; data: NewSkill & SkillPackage & SkillOrigin }
   | { type: 'SkillUpdated'; data: Partial<Omit<SkillFields, 'slug'>> & { version?: number; digest?: string } }
   | { type: 'SkillDeleted'; data: object };
 
@@ -53,6 +57,8 @@ export type Skill = SkillFields & {
   author_agent_id: string | null;
   package_digest: string | null;
   package_bytes: number | null;
+  listing_id: string | null;
+  listing_version: string | null;
   is_exposed: boolean;
   created_at: string;
   updated_at: string;
@@ -74,6 +80,8 @@ export const initial: Skill = {
   author_agent_id: null,
   package_digest: null,
   package_bytes: null,
+  listing_id: null,
+  listing_version: null,
   is_exposed: false,
   created_at: '',
   updated_at: '',
@@ -86,7 +94,7 @@ type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' 
 
 const created = (skill: Skill, { id, tenant, type, data, at }: Recorded<CreatedEvent>): Skill => {
   const { generation: _, ...fields } = data;
-  const source = type === 'SkillImported' ? 'imported' : 'authored';
+  const source = type === 'SkillImported' ? 'imported' : type === 'SkillInstalled' ? 'installed' : 'authored';
   return { ...skill, ...fields, status: 'live', id, tenant_id: tenant, source, created_at: at, updated_at: at };
 };
 
@@ -95,6 +103,7 @@ export const evolve = (skill: Skill, event: Recorded<SkillEvent>): Skill => {
     case 'SkillCreated':
     case 'SkillAuthored':
     case 'SkillImported':
+    case 'SkillInstalled':
       return created(skill, event as Recorded<CreatedEvent>);
     case 'SkillUpdated':
       return { ...skill, ...event.data, updated_at: event.at };
@@ -118,7 +127,8 @@ export const digestOf = ({ name, description, instructions, config_schema, packa
 export type FirstEvent =
   | { type: 'SkillCreated'; data: SkillFields }
   | { type: 'SkillAuthored'; data: SkillFields & { author_agent_id: string } }
-  | { type: 'SkillImported'; data: SkillFields & SkillPackage };
+  | { type: 'SkillImported'; data: SkillFields & SkillPackage }
+  | { type: 'SkillInstalled'; data: SkillFields & SkillPackage & SkillOrigin };
 
 /**
  * Creates a skill with the event that `first` describes, in this generation of its slug. Returns no events if the slug

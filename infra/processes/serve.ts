@@ -7,6 +7,7 @@ import { mountPictures } from '../../api/files/picture.ts';
 import { mountFileScan } from '../../api/files/scan.ts';
 import { mountFiles } from '../../api/files/stored-file.ts';
 import { openapi } from '../../api/http/openapi.ts';
+import { mountPublishVersion } from '../../api/marketplace/publish-version.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
@@ -195,6 +196,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const oauth = createOAuthClients({ clients: config.oauth, client: egress, publicUrl, logger });
   const operations = operationsOf({
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
+    importPorts: { unpack: unpackZip, parseYaml },
     payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,
     testDatabase: createDatabaseTest({ allow: config.egressAllow }),
     oauth,
@@ -224,6 +226,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
     const uploads = { parseForm, withSlot: createUploadSlots() };
     mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
+    mountPublishVersion(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
     mountSessionAttachments(app, runtime, { createTypeDetector, ...uploads });
     mountFiles(app, runtime);
     mountPictures(app, runtime, { encodePicture, ...uploads });

@@ -50,6 +50,14 @@ export const SkillRead = z
       .int()
       .nullable()
       .meta({ description: 'The size of the uploaded archive; null if there is none', examples: [null] }),
+    listing_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The listing of the marketplace from which it was installed; null if it was not', examples: [null] }),
+    listing_version: z
+      .string()
+      .nullable()
+      .meta({ description: 'The version that was installed; null if it was not', examples: [null] }),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
@@ -93,13 +101,14 @@ const patchExposure =
 /** The skills of the tenants, and their numbers. */
 export const skills = {
   name: 'skills',
-  version: 2,
+  version: 3,
   categories: ['skill', 'skillwebhook'],
   tables: [table, skillCounter.table],
   on: {
     SkillCreated: insertSkill,
     SkillAuthored: insertSkill,
     SkillImported: insertSkill,
+    SkillInstalled: insertSkill,
     SkillUpdated: ({ tenant, id, at, data }) => patch('skills', { tenant_id: tenant, id }, { ...data, updated_at: at }),
     SkillDeleted: ({ tenant, id, at }) => [
       patch('skills', { tenant_id: tenant, id }, { deleted: true, updated_at: at }),

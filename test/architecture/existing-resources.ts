@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { LABELS } from '../../domain/agents/role-permissions.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import { addMember, type TestPlatform } from '../fixtures/users.ts';
 import { sign } from '../fixtures/webhook-platform.ts';
+import { skillArchive } from '../fixtures/zip-archive.ts';
 
 /** Creates a resource of every kind, so that requests can contain existing ids. */
 export const createResources = async (p: TestPlatform) => {
@@ -57,6 +59,12 @@ export const createResources = async (p: TestPlatform) => {
   const credentialRequest = (asked.body as { id: string }).id;
   const database = { host: `h${Math.random().toString(36).slice(2)}`, database: 'd', username: 'u', password: 'p' };
   const identity = await made(`${p.tenant}/database-credentials`, database);
+  const offer = `l${Math.random().toString(36).slice(2)}`;
+  const listing = await made(`${p.tenant}/marketplace/listings`, { slug: offer, name: 'Offer', summary: 'An offer', description: '' });
+  await p.send('POST', `${p.tenant}/marketplace/listings/${listing}/versions`, {
+    raw: formBody({ name: 'bundle', filename: 'a.zip', content: skillArchive(offer) }, { name: 'version', content: '1.0.0' }),
+    headers: { 'content-type': FORM_TYPE },
+  });
   const limits = { agents: 10_000, members: 10_000, cron_jobs: 10_000, webhooks_per_minute: 10_000 };
   const slug = `p${Math.random().toString(36).slice(2)}`;
   await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
@@ -78,6 +86,8 @@ export const createResources = async (p: TestPlatform) => {
     job,
     replay,
     blackout,
+    listing,
+    offer,
     credentialRequest,
     identity,
     models,
@@ -87,14 +97,14 @@ export const createResources = async (p: TestPlatform) => {
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest }: Resources) => {
+export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest, listing }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
     ...{ provider: ['github'], delivery_id_source: [null], secret: ['a secret of more than 24 bytes'] },
     ...{ OWNER: [LABELS], MANAGER: [LABELS.slice(0, 3)], VIEWER: [[]] },
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
-    ...{ price_id: ['price_team'] },
+    ...{ price_id: ['price_team'], listing_id: [listing], version: [null, '1.0.0'] },
     ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
@@ -115,7 +125,8 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
   };
 };
 
-const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity }: Resources): string => {
+const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity, listing }: Resources): string => {
+  if (path.includes('/listings/')) return listing;
   if (path.includes('/jobs/')) return replay;
   if (path.includes('cron-jobs')) return job;
   if (path.includes('cron-blackouts')) return blackout;
@@ -141,5 +152,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{tool_id}', of.tool)
     .replace('{connector}', 'mailer')
     .replace('{provider}', 'github')
+    .replace('{slug}', of.offer)
+    .replace('{version}', '1.0.0')
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));

@@ -37,6 +37,7 @@ const AREAS = [
   'files',
   'credentials',
   'identity',
+  'marketplace',
   'operations',
   'redaction',
   'runners',

@@ -92,7 +92,7 @@ const MALFORMED = [
 ];
 
 /** Any connector and use case of this form can be named: a change creates it. */
-const FREE_NAMES = ['connector', 'key'];
+const FREE_NAMES = ['connector', 'key', 'version'];
 const FREE_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 test('a malformed id or name in the path gets 404 and has no effect', async () => {

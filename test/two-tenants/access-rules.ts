@@ -164,6 +164,12 @@ DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:s
 PUT    /tenant/{tenant_id}/brand/favicon                                tenant:settings:write
 PUT    /tenant/{tenant_id}/brand/logo                                   tenant:settings:write
 POST   /tenant/{tenant_id}/files/scan                                   tenant:read
+POST   /tenant/{tenant_id}/marketplace/listings                         tenant:marketplace:write
+POST   /tenant/{tenant_id}/marketplace/listings/{id}/versions           tenant:marketplace:write
+POST   /tenant/{tenant_id}/marketplace/listings/{id}/versions/{version}/yank tenant:marketplace:write
+POST   /tenant/{tenant_id}/marketplace/install                          tenant:skills:write
+GET    /marketplace                                                     any
+GET    /marketplace/{slug}                                              any
 GET    /me                                                              any
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 GET    /audit-keys                                                      any

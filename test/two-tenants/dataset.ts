@@ -185,7 +185,13 @@ export const createDataset = async () => {
     ...p,
     keys,
     document,
-    own: { ...platform, ...home.resources },
+    own: {
+      ...platform,
+      ...home.resources,
+      'offered listing': home.resources.listing!,
+      'listing slug': 'home',
+      version: '1.0.0',
+    } as Resources,
     foreign: away.resources,
     /** Appends an event to a stream of the tenant `away`. */
     changeOtherTenant: async (): Promise<void> => {

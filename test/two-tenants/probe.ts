@@ -56,14 +56,16 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
   'projection',
   'rebuild',
   'parked event',
+  'offered listing',
+  'listing slug',
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
 /** Types of resources whose names a caller chooses: each tenant has every such name. */
-const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case'];
+const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
-const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event'];
+const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug'];
 
 export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
 
@@ -166,7 +168,12 @@ const formFor = ({ requestBody, path }: Call, more: object) =>
   requestBody && 'multipart/form-data' in requestBody.content
     ? {
         raw: formBody(
-          { name: 'upload', filename: 'a', content: /\/(favicon|logo|icon)$/.test(path) ? PICTURE : skillArchive() },
+          ...(path.endsWith('/versions') ? [{ name: 'version', content: '2.0.0' }] : []),
+          {
+            name: path.endsWith('/versions') ? 'bundle' : 'upload',
+            filename: 'a',
+            content: /\/(favicon|logo|icon)$/.test(path) ? PICTURE : skillArchive(),
+          },
           ...Object.keys(more).map((name) => ({ name, content: 'x' })),
         ),
         headers: { 'content-type': FORM_TYPE },

@@ -5,6 +5,7 @@ import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
 import { stripeEvent, stripeSignature, subscriptionOf } from '../fixtures/payment-platform.ts';
 import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
+import { skillArchive } from '../fixtures/zip-archive.ts';
 import { CONFIG_KEY } from './id-positions.ts';
 
 export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
@@ -24,6 +25,10 @@ export type ResourceType =
   | 'tool'
   | 'connector'
   | 'use case'
+  | 'listing'
+  | 'listing slug'
+  | 'offered listing'
+  | 'version'
   | 'api key'
   | 'runner key'
   | 'integration'
@@ -91,6 +96,13 @@ const uploadFile = async (p: Platform, path: string, key: string, content: strin
   const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
   if (answer.status !== 201) throw new Error(`the file of the dataset was refused: ${answer.text}`);
   return (answer.body as { sha256: string }).sha256;
+};
+
+export const publishVersion = async (p: Platform, path: string, key: string, version: string): Promise<void> => {
+  const bundle = { name: 'bundle', filename: 'a.zip', content: skillArchive(`offer-${path.length}`) };
+  const raw = formBody(bundle, { name: 'version', content: version });
+  const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
+  if (answer.status !== 201) throw new Error(`the version of the dataset was refused: ${answer.text}`);
 };
 
 const issueCredential = (p: Platform, tenant: string, agent_id: string): Promise<{ id: string }> => {
@@ -163,6 +175,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const credentialRequest = await request(p, 'POST', `${tenant}/agents/${agent}/credential-requests`, runnerKey.key, asked);
   const identity = await post('/database-credentials', { host: 'seed.example.com', database: 'd', username: 'u', password: 'p' });
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
+  const listing = await post('/marketplace/listings', { slug, name: 'Offer', summary: 'An offer', description: 'An offer' });
+  await publishVersion(p, `${tenant}/marketplace/listings/${listing.id}/versions`, owner, '1.0.0');
   await reportSubscription(p, id);
   const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
   const replay = await post(`/webhook-integrations/${integration.id}/replay`, replayRange);
@@ -177,6 +191,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     tool: tool.id,
     connector: 'mailer',
     'use case': 'coding',
+    listing: listing.id,
     'api key': apiKey.id,
     'runner key': runnerKey.id,
     integration: integration.id,

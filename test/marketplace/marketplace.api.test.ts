@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
+import { skillArchive, zipArchive } from '../fixtures/zip-archive.ts';
+
+const p = await createTestPlatform();
+const buyer = await createSecondTenant(p, 'buyer');
+type Json = Record<string, unknown>;
+const FIELDS = { name: 'PDF forms', summary: 'Fills in forms', description: 'Fills in PDF forms.' };
+let count = 0;
+
+const offer = async (slug = `listing-${count++}`): Promise<Json> => {
+  const { status, body, text } = await p.send('POST', `${p.tenant}/marketplace/listings`, { body: { ...FIELDS, slug } });
+  assert.is(status, 201, text);
+  return body as Json;
+};
+const publish = (id: unknown, version: string, bundle: Uint8Array = skillArchive(), headers = {}, more: readonly FormPart[] = []) =>
+  p.send('POST', `${p.tenant}/marketplace/listings/${id}/versions`, {
+    raw: formBody({ name: 'bundle', filename: 'a.zip', content: bundle }, { name: 'version', content: version }, ...more),
+    headers: { 'content-type': FORM_TYPE, ...headers },
+  });
+const yank = (id: unknown, version: string) =>
+  p.send('POST', `${p.tenant}/marketplace/listings/${id}/versions/${version}/yank`, { body: { reason: 'It loses data' } });
+const install = (body: object, headers = {}) => p.send('POST', `${buyer.tenant}/marketplace/install`, { key: buyer.key, body, headers });
+const read = async (slug: unknown) => (await p.send('GET', `/marketplace/${slug}`, { key: buyer.key })).body as Json;
+const codeOf = ({ status, body }: { status: number; body: unknown }) => [
+  status,
+  (body as { errors?: { code: string }[]; code: string }).errors?.[0]?.code ?? (body as { code: string }).code,
+];
+const named = (name: string) => skillArchive(name);
+
+test('a listing is created for all tenants to see, with its slug unique on the platform', async () => {
+  const listing = await offer('pdf-forms');
+  const { id, created_at, updated_at, ...rest } = listing;
+  assert.equal(rest, { ...FIELDS, slug: 'pdf-forms', kind: 'skill', tenant_id: p.tenant_id, latest_version: null, installs: 0 });
+  assert.ok(id && created_at && updated_at);
+  assert.equal(await read('pdf-forms'), listing);
+  const list = (await p.send('GET', '/marketplace?limit=200', { key: buyer.key })).body as Json[];
+  assert.ok(list.some((one) => one.id === id));
+  const taken = await p.send('POST', `${buyer.tenant}/marketplace/listings`, { key: buyer.key, body: { ...FIELDS, slug: 'pdf-forms' } });
+  assert.equal(codeOf(taken), [409, 'taken']);
+  assert.is((await p.send('GET', '/marketplace/unknown')).status, 404);
+  assert.is((await p.send('GET', '/marketplace', { key: '' })).status, 401);
+});
+
+test('a version is published with the SHA-256 and the size of its bundle, and becomes the latest', async () => {
+  const { id, slug } = await offer();
+  const bundle = skillArchive();
+  const { status, body, text } = await publish(id, '1.0.0', bundle);
+  assert.is(status, 201, text);
+  const { created_at, ...rest } = body as Json;
+  assert.equal(rest, { version: '1.0.0', sha256: hash('sha256', bundle, 'hex'), size_bytes: bundle.length, yanked: false });
+  assert.ok(created_at);
+  assert.is((await read(slug)).latest_version, '1.0.0');
+});
+
+test('a version that exists is refused with 409, with the same and with another bundle, also once it is yanked', async () => {
+  const { id } = await offer();
+  await publish(id, '1.0.0');
+  assert.equal(codeOf(await publish(id, '1.0.0')), [409, 'version_exists']);
+  assert.equal(codeOf(await publish(id, '1.0.0', named('other'))), [409, 'version_exists']);
+  await yank(id, '1.0.0');
+  assert.equal(codeOf(await publish(id, '1.0.0')), [409, 'version_exists']);
+  assert.is((await publish(id, 'constructor')).status, 201, 'names of built-in properties are ordinary versions');
+});
+
+test('a repeat with the same Idempotency-Key gets the first version; another version or bundle gets 422', async () => {
+  const { id } = await offer();
+  const headers = { 'idempotency-key': `publish-${id}` };
+  const bundle = skillArchive();
+  const first = await publish(id, '1', bundle, headers);
+  assert.equal((await publish(id, '1', bundle, headers)).body, first.body);
+  assert.is((await publish(id, '2', bundle, headers)).status, 422);
+});
+
+test('a bundle that is no archive of a skill, a malformed version, and unknown or missing fields are refused', async () => {
+  const { id } = await offer();
+  assert.is((await publish(id, '1', Buffer.from('no archive'))).status, 422);
+  assert.equal(codeOf(await publish(id, '1', zipArchive([{ name: 'a', content: 'x' }]))), [422, 'no_manifest']);
+  for (const version of ['', '-1', 'a b', 'x'.repeat(65), '../1']) assert.is((await publish(id, version)).status, 422, version);
+  assert.equal(codeOf(await publish(id, '1', skillArchive(), {}, [{ name: 'more', content: 'x' }])), [422, 'unknown_field']);
+  assert.is((await publish(id, '1', Buffer.alloc(10 * 1024 * 1024 + 1))).status, 413);
+});
+
+test('only the tenant of a listing publishes and yanks its versions: to others the listing does not exist', async () => {
+  const { id } = await offer();
+  await publish(id, '1');
+  const path = `${buyer.tenant}/marketplace/listings/${id}/versions`;
+  const raw = formBody({ name: 'bundle', filename: 'a', content: skillArchive() }, { name: 'version', content: '2' });
+  assert.is((await p.send('POST', path, { key: buyer.key, raw, headers: { 'content-type': FORM_TYPE } })).status, 404);
+  assert.is((await p.send('POST', `${path}/1/yank`, { key: buyer.key, body: { reason: 'x' } })).status, 404);
+  assert.is((await yank(id, '9')).status, 404);
+  const { key } = await addMember(p, 'MEMBER');
+  assert.is((await p.send('POST', `${p.tenant}/marketplace/listings`, { key, body: { ...FIELDS, slug: 'x' } })).status, 403);
+});
+
+test('a listing is installed in another tenant as a private skill with its origin, and counts the installation', async () => {
+  const { id, slug } = await offer();
+  const bundle = named('installed-skill');
+  await publish(id, '1.0.0', bundle);
+  const { status, body, text } = await install({ listing_id: id });
+  assert.is(status, 201, text);
+  const skill = body as Json;
+  const sha256 = hash('sha256', bundle, 'hex');
+  assert.equal(
+    [skill.source, skill.visibility, skill.tenant_id, skill.package_digest, skill.listing_id, skill.listing_version],
+    ['installed', 'private', buyer.id, sha256, id, '1.0.0'],
+  );
+  assert.equal((await p.send('GET', `${buyer.tenant}/skills/${skill.id}`, { key: buyer.key })).body, body);
+  assert.is((await read(slug)).installs, 1);
+  assert.ok(await p.blobs.of(buyer.id).exists(sha256), 'the tenant has its own copy of the bundle');
+  assert.equal(codeOf(await install({ listing_id: id })), [409, 'taken']);
+});
+
+test('an agent gets the installed skill if it is named; an agent of another tenant is 404, and nothing is installed', async () => {
+  const { id } = await offer();
+  await publish(id, '1', named('for-an-agent'));
+  const agent = (await p.send('POST', `${buyer.tenant}/agents`, { key: buyer.key, body: { name: 'A', slug: 'a' } })).body as Json;
+  const foreign = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'B', slug: 'b' } })).body as Json;
+  const events = p.eventsOf('SkillInstalled').length;
+  assert.is((await install({ listing_id: id, agent_id: foreign.id })).status, 404);
+  assert.is(p.eventsOf('SkillInstalled').length, events);
+  const headers = { 'idempotency-key': 'install-1' };
+  const first = await install({ listing_id: id, agent_id: agent.id }, headers);
+  assert.equal((await install({ listing_id: id, agent_id: agent.id }, headers)).body, first.body);
+  const granted = (await p.send('GET', `${buyer.tenant}/agents/${agent.id}/skills`, { key: buyer.key })).body as Json[];
+  assert.equal(
+    granted.map(({ skill_id }) => skill_id),
+    [(first.body as Json).id],
+  );
+});
+
+test('a yanked version can no longer be installed, the newest other one is the latest, and an installed skill keeps its digest', async () => {
+  const { id, slug } = await offer();
+  await publish(id, '1', named('kept-skill'));
+  await publish(id, '2', named('newer-skill'));
+  const installed = (await install({ listing_id: id, version: '1' })).body as Json;
+  assert.is((await yank(id, '2')).status, 200);
+  assert.is((await read(slug)).latest_version, '1');
+  assert.equal(codeOf(await install({ listing_id: id, version: '2' })), [409, 'yanked']);
+  const again = await yank(id, '1');
+  assert.equal([again.status, (again.body as Json).yanked], [200, true]);
+  const count = p.log.events.length;
+  assert.is((await yank(id, '1')).status, 200);
+  assert.is(p.log.events.length, count, 'yanking again appends nothing');
+  assert.equal(codeOf(await install({ listing_id: id })), [409, 'no_version']);
+  assert.is((await install({ listing_id: id, version: '9' })).status, 404);
+  const skill = (await p.send('GET', `${buyer.tenant}/skills/${installed.id}`, { key: buyer.key })).body as Json;
+  assert.equal([skill.digest, skill.package_digest], [installed.digest, installed.package_digest]);
+});
+
+test('the projections have applied every event, and the platform stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();
