@@ -51,14 +51,17 @@ export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxPa
     files.push(file);
     file.on('error', () => reject(malformed()));
     handle(() => {
-      if (name === undefined) throw malformed();
+      if ((name as string | undefined) === undefined) throw malformed();
       file.on('limit', () => handle(() => onFile.tooLarge()));
       onFile.start({ name, filename: plainName(filename), contentType, content: file });
     });
   });
   parser.on('field', (name, value) => {
     parts++;
-    handle(() => onText(name, value));
+    handle(() => {
+      if ((name as string | undefined) === undefined) throw malformed();
+      onText(name, value);
+    });
   });
   parser.on('error', () => reject(malformed()));
   parser.on('finish', () => resolve());

@@ -123,6 +123,8 @@ test('a body that is no form with one file named upload is refused: 415, 400 or 
   );
   assert.equal(codeOf(await put(logo, [{ name: 'file', filename: 'a', content }])), 'unknown_field');
   assert.equal(codeOf(await put(logo, [{ name: 'upload', content: 'x' }])), 'no_file');
+  assert.equal(codeOf(await put(logo, [{ headers: 'Content-Disposition: form-data', content: 'x' }])), 'malformed');
+  assert.equal(codeOf(await put(logo, [{ headers: 'Content-Disposition: form-data; filename=a', content }])), 'malformed');
   const file = { name: 'upload', filename: 'a', content };
   assert.equal(codeOf(await put(logo, [file, file])), 'duplicate');
   assert.equal(codeOf(await put(logo, [file, { name: 'more', content: 'x' }])), 'unknown_field');

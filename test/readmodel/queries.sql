@@ -6940,6 +6940,173 @@ order by
 limit
   200;
 
+-- listingPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "listing"."doc" as "doc",
+      "listing"."created_at" as "value",
+      "listing"."id" as "id"
+    from
+      "listings"."listings" as "listing"
+    order by
+      "listing"."created_at" desc,
+      "listing"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- listingPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "listing"."doc" as "doc",
+      "listing"."created_at" as "value",
+      "listing"."id" as "id"
+    from
+      "listings"."listings" as "listing"
+    where
+      ("listing"."created_at", "listing"."id") < ($2, $3)
+    order by
+      "listing"."created_at" desc,
+      "listing"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- listingPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "listing"."doc" as "doc",
+      "listing"."created_at" as "value",
+      "listing"."id" as "id"
+    from
+      "listings"."listings" as "listing"
+    order by
+      "listing"."created_at" asc,
+      "listing"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- listingPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "listing"."doc" as "doc",
+              "listing"."created_at" as "value",
+              "listing"."id" as "id"
+            from
+              "listings"."listings" as "listing"
+            where
+              ("listing"."created_at", "listing"."id") > ($2, $3)
+            order by
+              "listing"."created_at" asc,
+              "listing"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "listing"."doc" as "doc",
+              "listing"."created_at" as "value",
+              "listing"."id" as "id"
+            from
+              "listings"."listings" as "listing"
+            where
+              "listing"."created_at" is null
+            order by
+              "listing"."created_at" asc,
+              "listing"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- listingWithSlug: call
+select
+  "listing"."doc",
+  "listing"."revision"
+from
+  "listings"."listings" as "listing"
+where
+  "listing"."slug" = $1;
+
 -- invocationPage: first page
 select
   string_agg("page"."doc", $1) filter (
