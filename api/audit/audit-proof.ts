@@ -3,7 +3,7 @@ import * as AuditHead from '../../domain/audit/audit-head.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
 import { inclusionPath, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { notFound, Refusal } from '../../domain/refusal.ts';
-import { HEAD_SORTS, headCovering, headPage, isEntry, leavesBetween, newestHead } from '../../projections/audit/audit-head.queries.ts';
+import { HEAD_SORTS, headCovering, headPage, leavesBetween, newestHead } from '../../projections/audit/audit-head.queries.ts';
 import { auditHeads, SignedHead } from '../../projections/audit/audit-head.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { listQuery, parseSort } from '../http/paging.ts';
@@ -38,16 +38,13 @@ const ProofQuery = z.strictObject({
 
 /**
  * Returns the proof that an event belongs to the tree of the first head that covers it.
- * @throws Refusal not_found if the tenant has no such event, conflict if no head covers it yet, not_caught_up
+ * @throws Refusal not_found if the tenant has no such event, or no head covers it yet; not_caught_up
  */
 const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined): Promise<z.output<typeof InclusionProof>> => {
   const covering =
     position === undefined ? await newestHead(reads, tenant) : await headCovering(reads, tenant, AuditHead.sortKeyOf(position));
-  const place = position === undefined ? covering?.place : AuditHead.sortKeyOf(position);
-  if (!covering) {
-    if (place !== undefined && !(await isEntry(reads, tenant, place))) throw notFound();
-    throw new Refusal('conflict', 'No signed head covers this event yet: the next head is signed within five minutes');
-  }
+  if (!covering) throw new Refusal('not_found', 'No signed head covers such an event yet: the next head is signed within five minutes');
+  const place = position === undefined ? covering.place : AuditHead.sortKeyOf(position);
   const { head, before } = covering;
   const after = before.position === null ? '' : AuditHead.sortKeyOf(before.position);
   const entries = await leavesBetween(reads, tenant, after, covering.place);
@@ -108,15 +105,15 @@ export const auditProofOperations = {
   }),
   listAuditKeys: operation({
     method: 'get',
-    path: '/audit-keys',
+    path: `${AUDIT}/keys`,
     summary: 'List the keys that sign audit heads',
     details: 'The newest key comes last and signs. Each key but the first is signed by the one before it.',
-    permit: 'any',
+    permit,
     reply: z.array(AuditKeyRead),
     noETag: true,
     run: async (ctx) => {
-      const { state } = await ctx.load(AuditKey, AuditKey.KEYS_ID);
-      return { body: JSON.stringify(z.array(AuditKeyRead).parse(state.keys)), next: null };
+      const { state, position } = await ctx.load(AuditKey, AuditKey.KEYS_ID);
+      return { body: JSON.stringify(z.array(AuditKeyRead).parse(state.keys)), next: null, position };
     },
   }),
 };

@@ -147,7 +147,3 @@ export const positionsFrom = async (
   const rows = await reads.rows(entryPlaces, { tenant_id, from, action: type === undefined ? undefined : actionOf(type), limit });
   return rows.map(({ place }) => positionOfSortKey(place!));
 };
-
-/** Whether a tenant has an audited event with this sort key. */
-export const isEntry = async (reads: Reads, tenant_id: string, place: string): Promise<boolean> =>
-  (await reads.rows(entryPlaces, { tenant_id, from: place, action: undefined, limit: 1 }))[0]?.place === place;

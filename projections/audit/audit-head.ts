@@ -16,9 +16,10 @@ export const SignedHead = z
       description: 'The Ed25519 signature as base64url, of the lines `annals audit head v1`, tenant id, size, root, position and `at`',
       examples: ['d2hhdC1zaWduYXR1cmU'],
     }),
-    key_id: z
-      .string()
-      .meta({ description: 'The key that signed, see `/audit-keys.json`', examples: ['kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'] }),
+    key_id: z.string().meta({
+      description: 'The key that signed, see `/tenant/{tenant_id}/audit-logs/keys`',
+      examples: ['kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'],
+    }),
     previous_size: z.int().meta({ description: 'The size of the head before this one; 0 if it is the first', examples: [0] }),
     consistency: z
       .array(Hash)

@@ -59,12 +59,12 @@ const isSigned = ({ public_key }: Key, text: string, signature: string): boolean
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
 };
 
-test('until a head is signed, the proof of an event is refused with 409', async () => {
+test('until a head is signed, the proof of an event is not found', async () => {
   await createAgents(3);
   await p.waitForProjections();
   const [entry] = await get<Entry[]>(`${home.tenant}/audit-logs?limit=1`);
   const answer = await p.send('GET', `${home.tenant}/audit-logs/proof?position=${entry!.position}`, { key: home.key });
-  assert.equal([answer.status, errorCode(answer)], [409, 'conflict']);
+  assert.equal([answer.status, errorCode(answer)], [404, 'not_found']);
   assert.equal(await get(`${home.tenant}/audit-logs/heads`), []);
 });
 
@@ -90,7 +90,7 @@ test('the roots of all heads are those of the events that the API shows, and the
   const leaves = (await allEvents(3)).map(leafHash);
   assert.equal((await allEvents(200)).map(leafHash), leaves);
   const heads = await get<Head[]>(`${home.tenant}/audit-logs/heads`);
-  const keys = await get<Key[]>('/audit-keys');
+  const keys = await get<Key[]>(`${home.tenant}/audit-logs/keys`);
   assert.is(heads.length, 2);
   assert.equal(
     heads.map(({ previous_size }) => previous_size),
@@ -214,7 +214,7 @@ test('a new key is signed by the one before; later heads name it, and earlier on
   await createAgents(1);
   await sign(home.id);
   const [newest, before] = await get<Head[]>(`${home.tenant}/audit-logs/heads`);
-  const keys = await get<Key[]>('/audit-keys');
+  const keys = await get<Key[]>(`${home.tenant}/audit-logs/keys`);
   assert.equal(
     keys.map((key) => key.key_id),
     [before!.key_id, key_id],

@@ -95,6 +95,7 @@ const FINAL_OPERATIONS = [
   'failSession',
   'cancelSession',
   'closeTenant',
+  'eraseTenant',
   'suspendTenant',
   'updateUser',
   'transferAgentOwnership',

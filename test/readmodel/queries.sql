@@ -6156,19 +6156,6 @@ order by
 limit
   $4;
 
--- isEntry: call
-select
-  "entry"."place"
-from
-  "audit"."audit_logs" as "entry"
-where
-  "entry"."tenant_id" = $1
-  and "entry"."place" >= $2
-order by
-  "entry"."place"
-limit
-  $3;
-
 -- blackoutById: call
 select
   wanted.at::integer as at,

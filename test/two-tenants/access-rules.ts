@@ -70,6 +70,7 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:se
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/heads                             tenant:audit:read
+GET    /tenant/{tenant_id}/audit-logs/keys                              tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/proof                             tenant:audit:read
 GET    /tenant/{tenant_id}/events                                       tenant:audit:read
 GET    /tenant/{tenant_id}/models                                       tenant:read
@@ -172,7 +173,6 @@ GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
 GET    /me                                                              any
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
-GET    /audit-keys                                                      any
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read

@@ -15,7 +15,7 @@ import {
   type Target,
 } from './expected-access.ts';
 import { bodyFor, type Call, type Document, type IdPosition } from './id-positions.ts';
-import type { ResourceType } from './seed-tenant.ts';
+import { FREE_NAMES, type ResourceType } from './seed-tenant.ts';
 
 /**
  * A choice of the ids that a probe sends. `states` has the state of the resource for each place of an id in the
@@ -60,9 +60,6 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
   'listing slug',
 ];
 const MISSING_ID = 'cmissing00000000000000000';
-
-/** Types of resources whose names a caller chooses: each tenant has every such name. */
-const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
 const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug'];

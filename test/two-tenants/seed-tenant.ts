@@ -54,6 +54,9 @@ export type ResourceType =
   | 'rebuild'
   | 'parked event';
 
+/** Types of resources whose names a caller chooses: each tenant has every such name. */
+export const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
+
 export type Resources = Partial<Record<ResourceType, string>>;
 
 export const request = async (p: Platform, method: string, path: string, key: string, body?: unknown): Promise<Created> => {
