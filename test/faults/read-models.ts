@@ -34,6 +34,9 @@ type Document = { paths: Record<string, { get?: unknown }> };
 /** Paths that are not requested, because each request to them appends an event to the log. */
 const RECORDED_READS = /\/(?:audit-logs\/export|runtime|skills\/\{skill_id\}\/config)$/;
 
+/** Paths whose responses show what the message broker says now. */
+const BROKER_READS = /\/agents\/\{agent_id\}\/runner$/;
+
 /**
  * Sets of path parameters, each with an API key of their tenant. A path is requested only if one of the sets has all of
  * its parameters.
@@ -94,7 +97,7 @@ export const readAllResponses = async (platform: Platform, dataset: Dataset, tok
   const { paths } = await expectReply<Document>(platform.call('GET', '/openapi.json'), 200);
   const parameterSets = await pathParametersOf(platform, dataset, token);
   const requests = Object.entries(paths).flatMap(([path, { get }]) => {
-    if (!get || !READ_MODEL_PATHS.test(path) || RECORDED_READS.test(path)) return [];
+    if (!get || !READ_MODEL_PATHS.test(path) || RECORDED_READS.test(path) || BROKER_READS.test(path)) return [];
     const matching = parameterSets.filter(({ values }) => Object.keys(values).join(' ') === parameterNames(path));
     // Each request uses an API key that may read the path. A refused request would append an event to the log.
     return matching.map(({ key, values }) => ({ path: fillPath(path, values), key: path.startsWith('/tenant/') ? key : ADMIN_KEY }));

@@ -48,6 +48,8 @@ test('an imported skill has the name, description and instructions of its SKILL.
     author_agent_id: null,
     package_digest: sha256,
     package_bytes: archive.length,
+    listing_id: null,
+    listing_version: null,
   });
   assert.is(answer.headers.get('location'), `/tenant/${tenant_id}/skills/${id}`);
   assert.equal((await p.send('GET', `${p.tenant}/skills/${id}`)).body, answer.body);
