@@ -103,7 +103,9 @@ const startOf = (day: string): string => `${day}T00:00:00.000Z`;
 /** The first day that starts at this time or later. */
 const nextDay = (at: string): string => (startOf(dayOf(at)) === at ? dayOf(at) : addDays(dayOf(at), 1));
 
-/** The usage in the period: that of its whole days, and that of the messages on the days that it begins or ends within. */
+/**
+ * The usage in the period: that of its whole days, and that of the messages on the days that it begins or ends within.
+ */
 const usageOf = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<UsageRow[]> => {
   const [first, last] = [nextDay(start), dayOf(end)];
   if (first > last) return usageOfMessages(reads, { tenant_id, from: start, to: end });
@@ -135,7 +137,9 @@ const slugsOf = async (ctx: Ctx, ids: readonly (string | null)[]): Promise<Reado
   return new Map(await Promise.all(known.map(async (id): Promise<[string, string]> => [id, (await ctx.load(Model, id)).state.slug])));
 };
 
-/** The agents that are not deleted, and those with usage, with their names. The list of agents may lag behind the usage. */
+/**
+ * The agents that are not deleted, and those with usage, with their names. The list of agents may lag behind the usage.
+ */
 const shownAgents = async (ctx: Ctx, withUsage: readonly string[]): Promise<{ id: string; name: string }[]> => {
   const used = new Set(withUsage);
   const listed = await agentNames(ctx.reads, ctx.tenant);

@@ -16,7 +16,10 @@ const ConnectAgentIntegrationResponse = z.object({ url }).meta({ id: 'ConnectAge
 /** The name of the cookie that binds an attempt to a browser. Several tabs can connect accounts at the same time. */
 export const linkCookieName = (id: string, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}annals_link_${id.slice(0, 9)}`;
 
-/** Returns the header that gives the browser the cookie of an attempt. It is sent when the provider sends the browser back. */
+/**
+ * Returns the header that gives the browser the cookie of an attempt. It is sent when the provider sends the browser
+ * back.
+ */
 const linkCookie = (publicUrl: string, { id, browser }: StartedLink): string => {
   const secure = publicUrl.startsWith('https:');
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure, maxAge: LINK_LIFETIME_SECONDS } as const;

@@ -16,8 +16,8 @@ const PATH = '/tenant/:tenant_id/files/:digest';
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
- * Finds a file that the caller may read: a picture of the tenant, or a file of a session of an agent whose sessions they
- * may read.
+ * Finds a file that the caller may read: a picture of the tenant, or a file of a session of an agent whose sessions
+ * they may read.
  * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
  */
 const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {

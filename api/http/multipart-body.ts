@@ -19,15 +19,18 @@ export type FormFile = {
 
 type FormLimits = { readonly boundary: string; readonly maxFileBytes: number; readonly maxParts: number; readonly signal: AbortSignal };
 
-/** What `ParseForm` calls. A text without a name is the part after the last that is allowed. What they throw ends the parsing. */
+/**
+ * What `ParseForm` calls. A text without a name is the part after the last that is allowed. What they throw ends the
+ * parsing.
+ */
 type FormHandlers = {
   readonly onFile: { readonly start: (file: FormFile) => void; readonly tooLarge: () => void };
   readonly onText: (name: string | null, value: string) => void;
 };
 
 /**
- * Parses a form whose parts are separated by `boundary`. Resolves when it was parsed to its end and its files were read. If it
- * ends with an error, or `signal` is aborted, reading the content of a file throws, too.
+ * Parses a form whose parts are separated by `boundary`. Resolves when it was parsed to its end and its files were
+ * read. If it ends with an error, or `signal` is aborted, reading the content of a file throws, too.
  * @throws Refusal malformed, what a handler throws, the reason of the signal, and the errors of `body`
  */
 export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;

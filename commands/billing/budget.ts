@@ -58,8 +58,8 @@ const checkModel = async (ctx: Ctx, model_id: string | null): Promise<void> => {
 };
 
 /**
- * Reserves a part of the agent's budget of this hour. Reservations are decided on the stream of the hour, at an expected
- * revision: so concurrent ones cannot pass the limit together. A refusal is recorded.
+ * Reserves a part of the agent's budget of this hour. Reservations are decided on the stream of the hour, at an
+ * expected revision: so concurrent ones cannot pass the limit together. A refusal is recorded.
  * @throws Refusal budget_exceeded, invalid
  */
 export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve, 'tenant_id' | 'agent_id'>): Reply => {
@@ -90,8 +90,8 @@ const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string
 };
 
 /**
- * Checks that the calling runner has made this reservation. Only the agent of a runner leads to its reservations, so for
- * any other caller there are none. @throws Refusal not_found
+ * Checks that the calling runner has made this reservation. Only the agent of a runner leads to its reservations, so
+ * for any other caller there are none. @throws Refusal not_found
  */
 export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): Promise<void> => {
   const { id } = hourOfOwnReservation(ctx, reservation_id);
@@ -103,8 +103,8 @@ export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): P
 };
 
 /**
- * Settles a reservation of the calling runner's agent with what was spent. @throws Refusal not_found, conflict if it was
- * settled with another amount
+ * Settles a reservation of the calling runner's agent with what was spent. @throws Refusal not_found, conflict if it
+ * was settled with another amount
  */
 export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, 'tenant_id' | 'reservation_id'>): Reply => {
   const { reservation_id, amount_usd } = input;

@@ -24,8 +24,8 @@ export const readSeller = (ctx: Ctx): Promise<Loaded<Seller.Seller>> => ctx.load
 export const assertSeller = async (ctx: Ctx): Promise<void> => void sellerIdOf(ctx);
 
 /**
- * Returns a link to the provider's onboarding of sellers for the calling user. The first call creates the user's account
- * at the provider.
+ * Returns a link to the provider's onboarding of sellers for the calling user. The first call creates the user's
+ * account at the provider.
  * @throws Refusal forbidden, not_configured, unavailable, bad_gateway
  */
 export const startSellerOnboarding =

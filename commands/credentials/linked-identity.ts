@@ -12,7 +12,9 @@ export const identitySecret = (tenant: string, id: string): SecretLocation => ({
 /** OAuth tokens in clear text. */
 export type ClearTokens = { readonly access_token: string; readonly refresh_token: string | null };
 
-/** Unlinks an identity: no runner gets its secret any more, and its tokens are revoked soon. @throws Refusal not_found */
+/**
+ * Unlinks an identity: no runner gets its secret any more, and its tokens are revoked soon. @throws Refusal not_found
+ */
 export const unlinkIdentity = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(LinkedIdentity, id, LinkedIdentity.unlink);
 
 /** Loads the identities that an agent has at these providers, which are linked and can be used. */
@@ -26,8 +28,8 @@ const identitiesOf = async (ctx: Ctx, agent_id: string, providers: readonly stri
 };
 
 /**
- * Returns the access tokens of the agent's identities at these providers, in clear text. A token that has expired is left
- * out.
+ * Returns the access tokens of the agent's identities at these providers, in clear text. A token that has expired is
+ * left out.
  */
 export const agentCredentials = async (ctx: Ctx, agent_id: string, providers: readonly string[]) => {
   const loaded = await identitiesOf(ctx, agent_id, providers);

@@ -98,7 +98,9 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
 /** How often the value is written again after another request has changed the configuration in between. */
 const MAX_ATTEMPTS = 10;
 
-/** Writes the value, and returns the revision of the agent that has it. @throws Refusal not_found, invalid, unavailable */
+/**
+ * Writes the value, and returns the revision of the agent that has it. @throws Refusal not_found, invalid, unavailable
+ */
 const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const revision = await writeValue(ctx, agent_id, submission);

@@ -4,8 +4,8 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
  * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
- * `delivery` the id of the delivery; null if the message is for none. `occurrence` is set only for the message of a cron
- * job: the id of its occurrence.
+ * `delivery` the id of the delivery; null if the message is for none. `occurrence` is set only for the message of a
+ * cron job: the id of its occurrence.
  */
 export type OutgoingMessage = {
   readonly id: string;

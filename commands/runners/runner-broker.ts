@@ -15,7 +15,9 @@ export type AgentQueue = {
 
 /** What the broker knows about runners. Every function throws Refusal unavailable if the broker does not answer. */
 export type RunnerBroker = {
-  /** The connections, open and closed ones, of the broker users with these public keys, as far as the broker remembers. */
+  /**
+   * The connections, open and closed ones, of the broker users with these public keys, as far as the broker remembers.
+   */
   readonly connectionsOf: (publicKeys: readonly string[]) => Promise<RunnerConnection[]>;
   readonly queueOf: (tenant: string, agent: string) => Promise<AgentQueue>;
 };

@@ -13,9 +13,9 @@ const settingsOf = (provider: Provider, agent_id: string) => {
 };
 
 /**
- * Creates the webhook integration that an agent gets with a connected account, unless it has that one already. Its secret
- * is shown to nobody: a person rotates it to get one, or to enter that of the provider. A new one is created after the
- * earlier one was disconnected.
+ * Creates the webhook integration that an agent gets with a connected account, unless it has that one already. Its
+ * secret is shown to nobody: a person rotates it to get one, or to enter that of the provider. A new one is created
+ * after the earlier one was disconnected.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

@@ -12,7 +12,9 @@ export const HEAD_INTERVAL_MS = 300_000;
 /** An audited event: the hash of its leaf, and its log position. */
 export type Leaf = { readonly leaf: Hash; readonly position: Position };
 
-/** The tree before a head: how many entries it has, the position of the last one, and the hashes that it can grow from. */
+/**
+ * The tree before a head: how many entries it has, the position of the last one, and the hashes that it can grow from.
+ */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
 export type AuditHeadFields = {

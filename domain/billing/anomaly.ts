@@ -11,8 +11,8 @@ const median = (values: readonly number[]): number => {
 };
 
 /**
- * Whether the cost of a day is unusual: at least 1 USD above the median plus five times the median absolute deviation of
- * the daily costs before it. `history` has those of the days since the first use, at most 30, also the days without
+ * Whether the cost of a day is unusual: at least 1 USD above the median plus five times the median absolute deviation
+ * of the daily costs before it. `history` has those of the days since the first use, at most 30, also the days without
  * cost; with fewer than 7 days nothing is unusual. All costs are in micro-dollars.
  */
 export const isUnusual = (cost: number, history: readonly number[]): boolean => {
@@ -30,8 +30,8 @@ const DATE_LENGTH = 'YYYY-MM-DD'.length;
 export const addDays = (day: string, days: number): string => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 
 /**
- * Whether the cost of any day from `from` to before `to` is unusual. `costs` has the costs by day; a day without an entry
- * cost nothing. Days are YYYY-MM-DD.
+ * Whether the cost of any day from `from` to before `to` is unusual. `costs` has the costs by day; a day without an
+ * entry cost nothing. Days are YYYY-MM-DD.
  */
 export const hasUnusualDay = (costs: ReadonlyMap<string, number>, from: string, to: string): boolean => {
   const days = [...costs.keys()].sort();

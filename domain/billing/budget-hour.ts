@@ -213,7 +213,10 @@ export const settle =
     return [{ type: 'BudgetSettled', data }, ...thresholdsOf(after, budget, start)];
   };
 
-/** Counts what the messages of sessions have cost. `costs` has totals of the hour, so that a repeat counts nothing twice. */
+/**
+ * Counts what the messages of sessions have cost. `costs` has totals of the hour, so that a repeat counts nothing
+ * twice.
+ */
 export const countUsage =
   (costs: readonly SessionCost[], budget: Budget, start: string) =>
   (hour: BudgetHour): BudgetEvent[] => {

@@ -1,7 +1,10 @@
 import type { Recorded } from '../event.ts';
 import { conflict, Refusal } from '../refusal.ts';
 
-/** A runner asks for a value that its agent lacks. A person answers; the value goes into the agent's skill configuration. */
+/**
+ * A runner asks for a value that its agent lacks. A person answers; the value goes into the agent's skill
+ * configuration.
+ */
 export const category = 'credentialrequest';
 
 /** How long a request can be answered. */

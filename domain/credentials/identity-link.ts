@@ -3,8 +3,8 @@ import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * One attempt to connect an account by OAuth: from the URL of the provider that a caller gets until the provider sends the
- * browser back. The callback's URL contains no tenant, so the stream belongs to the platform and names its tenant.
+ * One attempt to connect an account by OAuth: from the URL of the provider that a caller gets until the provider sends
+ * the browser back. The callback's URL contains no tenant, so the stream belongs to the platform and names its tenant.
  */
 export const category = 'identitylink';
 export const platform = true;
@@ -13,8 +13,8 @@ export const platform = true;
 export const LINK_LIFETIME_SECONDS = 600;
 
 /**
- * Digests stand for the secrets of the attempt: `state_digest` for the parameter `state`, `browser_digest` for the cookie
- * of the browser that started it. `sealed_verifier` is the PKCE code verifier.
+ * Digests stand for the secrets of the attempt: `state_digest` for the parameter `state`, `browser_digest` for the
+ * cookie of the browser that started it. `sealed_verifier` is the PKCE code verifier.
  */
 export type LinkFields = {
   readonly tenant_id: string;

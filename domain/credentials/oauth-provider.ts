@@ -20,7 +20,9 @@ export type OAuthProvider = {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Whether the client authenticates by HTTP Basic and not in the body. */
   readonly usesBasic?: boolean;
-  /** The provider of webhook integrations that an agent gets when the account is connected; null if it sends no events. */
+  /**
+   * The provider of webhook integrations that an agent gets when the account is connected; null if it sends no events.
+   */
   readonly webhooks: Provider | null;
 };
 

@@ -1,6 +1,9 @@
 import type { Recorded } from '../event.ts';
 
-/** A picture that everybody may see: the favicon or logo of a tenant, the favicon of the platform or the icon of a use case. */
+/**
+ * A picture that everybody may see: the favicon or logo of a tenant, the favicon of the platform or the icon of a use
+ * case.
+ */
 export const category = 'picture';
 
 /** A stored picture, as it is after it was decoded and encoded again. `filename` is only shown. */

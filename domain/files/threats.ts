@@ -3,7 +3,10 @@ import type { Finding } from './file-scan.ts';
 /** How many bytes at the start of a file are searched for scripts. */
 export const SEARCHED_BYTES = 1024 * 1024;
 
-/** The test file of the European Institute for Computer Antivirus Research, in two parts, so that no scanner finds it here. */
+/**
+ * The test file of the European Institute for Computer Antivirus Research, in two parts, so that no scanner finds it
+ * here.
+ */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 /** Types of programs, as they are found by the first bytes of a file. */
@@ -46,7 +49,9 @@ const has = (bytes: Uint8Array, text: string): boolean =>
 const hasUtf16 = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(Buffer.from(text, 'utf16le'));
 
-/** Returns the start of a file as text. Texts in UTF-16 lose their zero bytes, so that they are searched like others. */
+/**
+ * Returns the start of a file as text. Texts in UTF-16 lose their zero bytes, so that they are searched like others.
+ */
 const searchedText = (bytes: Uint8Array): string => {
   const start = latin1(bytes.subarray(0, SEARCHED_BYTES));
   return /^(?:\xff\xfe|\xfe\xff|<\0|\0<)/.test(start) ? start.replaceAll('\0', '') : start;
@@ -134,7 +139,9 @@ export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain', 'binary/octet-stream'];
 const kindOf = (type: string): string => type.split('/')[0]!;
 
-/** The finding if the client names another kind of type than that of the content: for example, a picture for a program. */
+/**
+ * The finding if the client names another kind of type than that of the content: for example, a picture for a program.
+ */
 export const mismatchOf = (claimed: string | null, type: string): Found[] => {
   const [name = ''] = (claimed ?? '').toLowerCase().split(/\s*;/);
   if (name === '' || NO_CLAIM.includes(name) || name === type || kindOf(name) === 'text') return [];

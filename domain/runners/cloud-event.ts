@@ -129,7 +129,9 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
 /** The CloudEvents type of the messages of cron jobs. */
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
-/** A message that a credential request is fulfilled. It says nothing of the value: the runner reads its runtime again. */
+/**
+ * A message that a credential request is fulfilled. It says nothing of the value: the runner reads its runtime again.
+ */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
   const body = encoder.encode('{"status":"fulfilled"}');

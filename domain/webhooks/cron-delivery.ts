@@ -34,7 +34,8 @@ const typeOf = (body: Uint8Array): string => {
 
 /**
  * Returns what a job's message to an agent contains, and its media type: the body of the job, or without one a JSON
- * object that names the run. The media type is that of the job's header content-type, or else it is found from the body.
+ * object that names the run. The media type is that of the job's header content-type, or else it is found from the
+ * body.
  */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;

@@ -24,7 +24,9 @@ export const withSnapshot = <S, E extends DomainEvent>(
 const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, version: number): Loaded<S> | null =>
   stateBefore?.version === version ? { id, state: stateBefore.state as S, revision: revision - 1, position: null } : null;
 
-/** `known` is a state from which to start, `until` the last revision to load. Without it, the whole stream is loaded. */
+/**
+ * `known` is a state from which to start, `until` the last revision to load. Without it, the whole stream is loaded.
+ */
 type Range<S> = { readonly known: Loaded<S>; readonly until?: number };
 
 /**

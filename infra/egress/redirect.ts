@@ -40,8 +40,8 @@ const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): R
   target.origin === url.origin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 
 /**
- * Returns the request to the target of a redirect; null if the answer is no redirect to follow. Credentials are sent to the first
- * host only.
+ * Returns the request to the target of a redirect; null if the answer is no redirect to follow. Credentials are sent to
+ * the first host only.
  * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
  */
 export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {

@@ -1,7 +1,9 @@
 import type { EncodedPicture, EncodePicture } from '../../commands/files/picture.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 
-/** The largest width and height in pixels, and the most pixels: a small file can describe a picture of many gigabytes. */
+/**
+ * The largest width and height in pixels, and the most pixels: a small file can describe a picture of many gigabytes.
+ */
 const MAX_SIDE = 4_096;
 const MAX_PIXELS = 4_096 * 2_048;
 /** The largest side of a picture in an ICO file. */

@@ -47,7 +47,9 @@ const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
   return answers;
 };
 
-/** The connections of the broker user with this public key. @throws NatsError, or Error if an answer is not understood */
+/**
+ * The connections of the broker user with this public key. @throws NatsError, or Error if an answer is not understood
+ */
 const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promise<RunnerConnection[]> => {
   const answers = await ask(nats, JSON.stringify({ user: publicKey, state: OPEN_AND_CLOSED }));
   return answers

@@ -34,7 +34,9 @@ const fetchWith =
     return new Response(answer.bytes as never, { status: answer.status, headers: answered });
   };
 
-/** Creates a client of the Stripe API. The library is loaded with the first request, because most processes send none. */
+/**
+ * Creates a client of the Stripe API. The library is loaded with the first request, because most processes send none.
+ */
 export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stripe.com' }: StripeOptions): Promise<Stripe> => {
   const { default: Client } = await import('stripe');
   const { hostname, port, protocol } = new URL(apiUrl);

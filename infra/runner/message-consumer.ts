@@ -80,7 +80,9 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
 
 export type MessageConsumer = ReturnType<typeof messageConsumer>;
 
-/** Returns the function that opens the messages of an agent. `report` gets a line when the broker is lost or regained. */
+/**
+ * Returns the function that opens the messages of an agent. `report` gets a line when the broker is lost or regained.
+ */
 export const openMessages =
   (api: RunnerApi, agent: RunnerAgent, report: (line: string) => void) =>
   (ending: AbortSignal): MessageConsumer =>

@@ -70,8 +70,9 @@ type Run = 'none' | 'succeeded' | 'failed';
 
 /**
  * Processes one message and sends the broker the result. If the event has been processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again; but that of a cron job is given up, because
- * the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is dropped.
+ * acknowledged. If the handler fails, the broker delivers the message again; but that of a cron job is given up,
+ * because the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is
+ * dropped.
  * @returns whether the handler has run, and how
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {

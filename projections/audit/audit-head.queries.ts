@@ -138,7 +138,10 @@ const entryPlaces = defineQuery(
       .limit(limit),
 );
 
-/** Returns the positions of a tenant's audited events from a sort key on, in log order; only of one type, if it is given. */
+/**
+ * Returns the positions of a tenant's audited events from a sort key on, in log order; only of one type, if it is
+ * given.
+ */
 export const positionsFrom = async (
   reads: Reads,
   { tenant_id, from, type }: { readonly tenant_id: string; readonly from: string; readonly type: string | undefined },

@@ -24,8 +24,8 @@ export const LinkedIdentityRead = z
   .meta({ id: 'LinkedIdentityRead' });
 
 /**
- * `due_at` is when the platform has something to do at the provider: renew the tokens, or revoke those of an identity that
- * was unlinked.
+ * `due_at` is when the platform has something to do at the provider: renew the tokens, or revoke those of an identity
+ * that was unlinked.
  */
 export const table = {
   name: 'identities',

@@ -16,7 +16,9 @@ const unpublished = defineQuery((db, { tenant_id, agent_id, after }: AgentRef & 
     .where('delivery.unsettled', '>', after),
 );
 
-/** How many messages to an agent have an event after this place, a sort key, and are neither acknowledged nor given up. */
+/**
+ * How many messages to an agent have an event after this place, a sort key, and are neither acknowledged nor given up.
+ */
 export const messagesAfter = async (reads: Reads, agent: AgentRef, after: string): Promise<number> =>
   ((await reads.rows(unpublished, { ...agent, after })) as { count: number }[])[0]?.count ?? 0;
 
@@ -34,8 +36,8 @@ const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
 /**
- * Returns when the first message to an agent was accepted, or asked for again, whose event is at or after this place and
- * which is neither acknowledged nor given up; null if there is none.
+ * Returns when the first message to an agent was accepted, or asked for again, whose event is at or after this place
+ * and which is neither acknowledged nor given up; null if there is none.
  */
 export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
   const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];

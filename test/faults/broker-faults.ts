@@ -21,7 +21,9 @@ const RESTART_INTERVAL_MS = 5_000;
 const WARM_UP_MS = 2_000;
 const KIB_PER_MIB = 1_024;
 
-/** The resident memory in MiB of the workers and of the processes that they have started; null where /proc is absent. */
+/**
+ * The resident memory in MiB of the workers and of the processes that they have started; null where /proc is absent.
+ */
 const workerMemory = ({ data }: Platform): number | null => {
   const root = readPidFile(join(data, 'run', 'work.pid'))?.pid;
   if (root === undefined || !existsSync('/proc/self/stat')) return null;

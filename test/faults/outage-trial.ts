@@ -33,7 +33,9 @@ export const deploy = async (platform: Platform, start = startRunner): Promise<D
   return { platform, hooks, runners: await Promise.all(agents.map((agent) => start(platform, agent))) };
 };
 
-/** Waits until the runners have processed `count` events, for at most an hour. @returns the milliseconds that it took */
+/**
+ * Waits until the runners have processed `count` events, for at most an hour. @returns the milliseconds that it took
+ */
 export const untilProcessed = async ({ runners }: Deployment, count: number): Promise<number> => {
   const startedAt = Date.now();
   const processed = (): number => runners.reduce((sum, { effects }) => sum + effects().length, 0);

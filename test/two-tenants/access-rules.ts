@@ -4,9 +4,9 @@
  * they lacked the permission. `in body`: the permission is required on the agent whose id is in the body. `on
  * delivery`: tenant:integrations:read is required, or agent:chat:read on the delivery's agent. `on session`: the
  * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
- * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the path
- * contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`: runners
- * and API keys with a lesser role than that of their owner are refused.
+ * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the
+ * path contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`:
+ * runners and API keys with a lesser role than that of their owner are refused.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read

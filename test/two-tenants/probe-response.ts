@@ -28,7 +28,8 @@ const isAboutOwnAgent = (call: Call, variant: Variant): boolean =>
   sentIds(call, variant).some(({ position, state }) => position.type === 'agent' && position.in === 'path' && state === 'own');
 
 /**
- * The texts in a response that show data to which the caller has no access, or that belongs to another agent. Ids that the caller has sent are ignored.
+ * The texts in a response that show data to which the caller has no access, or that belongs to another agent. Ids that
+ * the caller has sent are ignored.
  */
 export const leakedMarks = (dataset: Dataset, call: Call, variant: Variant, who: PrincipalName, answer: Answer): string[] => {
   if (!isInTenant(call) && call.path !== '/me') return [];

@@ -70,7 +70,9 @@ const SHOPIFY_HEADERS = {
   'x-shopify-webhook-id': 'w-1',
 };
 
-/** Bodies of Linear, whose time is up to two minutes away. Those with a time that is nearly a minute away are left out. */
+/**
+ * Bodies of Linear, whose time is up to two minutes away. Those with a time that is nearly a minute away are left out.
+ */
 const linearBody = fc
   .tuple(
     fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
