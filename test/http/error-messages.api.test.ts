@@ -45,7 +45,8 @@ test('no error contains a phrase of the schema library', async () => {
     .components;
   let count = 0;
   for (const [name, row] of Object.entries(p.operations)) {
-    if (!row.body) continue;
+    // Erasing the tenant would end the test.
+    if (!row.body || name === 'eraseTenant') continue;
     const fields = Object.keys((schemas[row.body.meta()?.id as string]?.properties ?? {}) as Json);
     const params: Record<string, string> = { tenant_id: p.tenant_id, agent_id: agent.split('/').at(-1)! };
     const path = row.path.replace(/:([a-z_]+)/g, (_, part: string) => params[part] ?? `c${'0'.repeat(24)}`);

@@ -37,6 +37,8 @@ test('a new skill has default values, version 1 and a digest, and reads return t
     author_agent_id: null,
     package_digest: null,
     package_bytes: null,
+    listing_id: null,
+    listing_version: null,
   });
   assert.match(digest as string, /^[0-9a-f]{64}$/);
   assert.is(answer.headers.get('location'), `${path}/${id}`);
