@@ -244,6 +244,26 @@ const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>):
   return [found, damaged];
 };
 
+test('a read backwards ends at a record whose last bytes were changed so that it seems to begin where an earlier record does', async () => {
+  const dir = await createStore();
+  const intact = openLog(join(dir, 'log'));
+  const [written] = readForwards(intact);
+  await intact.close();
+  const records = [...written];
+  const sizes = records.map(([, record]) => record.length);
+  const wrong = sizes[5]! + sizes[6]!;
+  const trailerAt = records[7]![0] - intact.segments[0]!.base - 4;
+  const [segment] = segmentsOf(dir);
+  assert.is(readFileSync(segment!).readUInt32LE(trailerAt), sizes[6]);
+  flipBits(segment!, trailerAt, (sizes[6]! ^ wrong) & 0xff);
+  flipBits(segment!, trailerAt + 1, (sizes[6]! ^ wrong) >> 8);
+  const log = openLog(join(dir, 'log'));
+  const [backwards, stopped] = readBackwards(log);
+  await log.close();
+  assert.equal([stopped, backwards.size], [true, written.size - 7]);
+  assert.ok(isPartOf(backwards, written));
+});
+
 const isPartOf = (found: Found, written: Found): boolean => [...found].every(([position, record]) => written.get(position) === record);
 
 for (const packed of [false, true])

@@ -115,7 +115,8 @@ export const readPageBefore = (segments: Segment[], position: number, size: numb
     let at = bytes.length;
     while (at > 0) {
       const before = at - bytes.readUInt32LE(at - 4);
-      if (!isIntactAt(bytes, before, expectedPosition(segment, bytes, before, first))) break;
+      // A damaged trailer can lead to the start of an earlier record, which is intact but does not end here.
+      if (!isIntactAt(bytes, before, expectedPosition(segment, bytes, before, first)) || before + sizeAt(bytes, before) !== at) break;
       at = before;
     }
     if (at < bytes.length) return { bytes: bytes.subarray(at), next: positionAt(bytes, at) };
