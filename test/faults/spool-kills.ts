@@ -12,6 +12,8 @@ const BURST = 60;
 /** The first attempts to record the deliveries are given up after 500 ms; then the first commit begins. */
 const COMMIT_TIMEOUT_MS = 1_000;
 const MAX_DELAY_MS = 4;
+/** If `serve` ends sooner than three seconds after its start, the supervisor takes longer and longer to start it again. */
+const STABLE_AFTER_MS = 3_500;
 
 export type KillReport = {
   readonly sent: readonly SentDelivery[];
@@ -71,8 +73,10 @@ export const killAtCommit = async (platform: Platform, hooks: readonly Hook[], r
     thaw();
     await killed;
     await untilReadiness(platform, 200);
+    const stable = sleep(STABLE_AFTER_MS);
     for (let open = burst.filter(isUnknown); open.length > 0; open = open.filter(isUnknown)) await sendAll(url, open);
     await untilDrained(platform);
+    await stable;
   }
   return { sent, roundsBetween, unansweredOnDisk };
 };
