@@ -4,10 +4,9 @@ import { jsonEvent } from '@eventstore/db-client';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { openLog as openClient } from '../../infra/eventstore/client.ts';
-import { isDamage } from '../../infra/eventstore/embedded/corruption.ts';
 import { openLog } from '../../infra/eventstore/embedded/log.ts';
-import { positionAt, sizeAt } from '../../infra/eventstore/embedded/record.ts';
 import { type Log, LogError, type NewEvent } from '../../infra/eventstore/event-log.ts';
+import { isPartOf, readBackwards, readEach, readForwards } from '../fixtures/log-records.ts';
 import { clientOf } from '../fixtures/store-client.ts';
 import { flipBits, runStoreCommand, segmentsOf } from '../fixtures/store-files.ts';
 import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
@@ -208,42 +207,6 @@ test('after scavenging, verify and a read report the same position for a damaged
   await again.end();
 });
 
-type Found = Map<number, string>;
-
-type Page = { readonly bytes: Buffer; readonly next: number };
-
-/** Reads the log page by page. @returns the records by position, and whether a damaged record ended the read */
-const readPages = (from: number, pageAt: (position: number) => Page): [Found, boolean] => {
-  const found: Found = new Map();
-  try {
-    for (let page = pageAt(from); page.bytes.length > 0; page = pageAt(page.next))
-      for (let at = 0; at < page.bytes.length; at += sizeAt(page.bytes, at))
-        found.set(positionAt(page.bytes, at), page.bytes.toString('latin1', at, at + sizeAt(page.bytes, at)));
-    return [found, false];
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return [found, true];
-  }
-};
-
-const readForwards = (log: ReturnType<typeof openLog>): [Found, boolean] => readPages(0, (position) => log.intactPage(position, 2_000));
-const readBackwards = (log: ReturnType<typeof openLog>): [Found, boolean] =>
-  readPages(log.end(), (position) => log.pageBefore(position, 2_000));
-
-const readEach = (log: ReturnType<typeof openLog>, positions: Iterable<number>): [Found, number] => {
-  const found: Found = new Map();
-  let damaged = 0;
-  for (const position of positions)
-    try {
-      const record = log.recordOrFreed(position);
-      if (record) found.set(position, record.toString('latin1'));
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      damaged++;
-    }
-  return [found, damaged];
-};
-
 test('a read backwards ends at a record whose last bytes were changed so that it seems to begin where an earlier record does', async () => {
   const dir = await createStore();
   const intact = openLog(join(dir, 'log'));
@@ -263,8 +226,6 @@ test('a read backwards ends at a record whose last bytes were changed so that it
   assert.equal([stopped, backwards.size], [true, written.size - 7]);
   assert.ok(isPartOf(backwards, written));
 });
-
-const isPartOf = (found: Found, written: Found): boolean => [...found].every(([position, record]) => written.get(position) === record);
 
 for (const packed of [false, true])
   test(`one damaged byte anywhere in a ${packed ? 'scavenged' : 'plain'} segment makes one event unreadable, and no read omits or changes another event`, async () => {
