@@ -6,12 +6,10 @@ import { notFound, Refusal } from '../../domain/refusal.ts';
 import { HEAD_SORTS, headCovering, headPage, leavesBetween, newestHead } from '../../projections/audit/audit-head.queries.ts';
 import { auditHeads, SignedHead } from '../../projections/audit/audit-head.ts';
 import { type Ctx, operation } from '../http/operation.ts';
-import { listQuery, parseSort } from '../http/paging.ts';
+import { listQuery, PositionToken, parseSort } from '../http/paging.ts';
 
 const AUDIT = '/tenant/:tenant_id/audit-logs';
 const permit = 'tenant:audit:read';
-
-const POSITION = /^\d{1,19}:\d{1,19}$/;
 
 const Hash = z.string().meta({ examples: ['47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'] });
 
@@ -29,11 +27,9 @@ const InclusionProof = z
   .meta({ id: 'InclusionProof' });
 
 const ProofQuery = z.strictObject({
-  position: z
-    .string()
-    .regex(POSITION)
-    .optional()
-    .meta({ description: 'The position of an event of the tenant, from its audit log; default: the newest that a head covers' }),
+  position: PositionToken.optional().meta({
+    description: 'The position of an event of the tenant, from its audit log; default: the newest that a head covers',
+  }),
 });
 
 /**

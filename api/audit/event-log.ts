@@ -7,9 +7,7 @@ import { positionsFrom } from '../../projections/audit/audit-head.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Page } from '../../projections/read-model.ts';
 import { type Ctx, operation } from '../http/operation.ts';
-import { Decimal } from '../http/paging.ts';
-
-const Position = z.string().regex(/^\d{1,19}:\d{1,19}$/);
+import { Decimal, PositionToken } from '../http/paging.ts';
 
 const RecordedEvent = z
   .object({
@@ -35,9 +33,9 @@ const RecordedEvent = z
 const EventQuery = z.strictObject({
   stream: z.string().max(300).optional().meta({ description: 'Only the events of this stream' }),
   type: z.string().max(100).optional().meta({ description: 'Only events of this type' }),
-  from_position: Position.optional().meta({ description: 'Only events at or after this position' }),
+  from_position: PositionToken.optional().meta({ description: 'Only events at or after this position' }),
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many events the page may have' }),
-  cursor: Position.optional().meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
+  cursor: PositionToken.optional().meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
 });
 
 const pageOf = (events: readonly Recorded[], next: string | null): Page => ({

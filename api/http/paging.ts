@@ -14,6 +14,9 @@ const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^
 /** A schema for a query parameter that is a number in decimal digits. */
 export const Decimal = <T extends z.ZodType>(schema: T) => z.preprocess(parseDecimal, schema);
 
+/** A schema for a position of the log, as consistency tokens and events show it. */
+export const PositionToken = z.string().regex(/^\d{1,19}:\d{1,19}$/, 'must be a position of the log, such as 48211:48211');
+
 const DEFAULT_SORTS = ['created_at'] as const;
 
 /**

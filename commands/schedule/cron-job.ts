@@ -54,7 +54,7 @@ const findTarget = async (
   { target_kind, target }: Pick<CronJob.JobFields, 'target_kind' | 'target'>,
 ): Promise<string | null> => {
   if (target_kind === 'external_url') {
-    if (!isTargetUrl(target)) throw invalid('/target', 'must be an https URL without a user name and password');
+    if (!isTargetUrl(target)) throw invalid('/target', 'must be an http or https URL without a user name and password');
     return null;
   }
   const found = await findAgent(ctx, target);
