@@ -2,6 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
 import { isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
+import { auditCommand } from './cli/audit-commands.ts';
 import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
 import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
@@ -62,6 +63,7 @@ const main = defineCommand({
     backup: backupCommand,
     restore: restoreCommand,
     keys: keysCommand,
+    audit: auditCommand,
     deliveries: deliveriesCommand,
     cron: cronCommand,
     trigger: triggerCommand,

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto';
 import type { SecretLocation } from '../../commands/context.ts';
 import * as AuditKey from '../../domain/audit/audit-key.ts';
-import { PLATFORM } from '../../domain/event.ts';
+import { type Actor, PLATFORM } from '../../domain/event.ts';
 import { secret } from '../../domain/secret.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
@@ -11,9 +11,15 @@ import type { Vault } from '../vault/vault.ts';
 /** Signs texts with Ed25519. `signature` is base64url. */
 export type SignText = (text: string) => { readonly signature: string; readonly key_id: string };
 
-type Deps = { readonly log: Log; readonly vault: Pick<Vault, 'seal' | 'open'>; readonly now?: () => number };
+type Deps = {
+  readonly log: Log;
+  readonly vault: Pick<Vault, 'seal' | 'open'>;
+  readonly now?: () => number;
+  /** Whom the event of a new key names. */
+  readonly actor?: Actor;
+};
 
-const ACTOR = { kind: 'system', id: 'annals' } as const;
+const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
 const locationOf = (key_id: string): SecretLocation => ({
   tenant: PLATFORM,
@@ -35,7 +41,7 @@ const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: Aud
  * @returns all keys, the newest last
  */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
-  const { log, vault, now = Date.now } = deps;
+  const { log, vault, now = Date.now, actor = ACTOR } = deps;
   const previous = keys.at(-1);
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const public_key = publicKey.export({ format: 'jwk' }).x!;
@@ -53,7 +59,7 @@ const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKe
     tenant: PLATFORM,
     id: AuditKey.KEYS_ID,
     decide: AuditKey.addKey(key, previous?.key_id ?? null),
-    meta: { tenant: PLATFORM, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 },
+    meta: { tenant: PLATFORM, actor, at: new Date(now()).toISOString(), v: 1 },
     seed: key_id,
   });
   return state;
@@ -71,5 +77,15 @@ export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   return (text) => ({ signature: signatureOf(key, text), key_id: newest.key_id });
 };
 
-/** Replaces the key pair that signs. Earlier heads stay valid. @returns the id of the new key */
-export const rotateSigningKey = async (deps: Deps): Promise<string> => (await addKey(deps, await loadKeys(deps))).keys.at(-1)!.key_id;
+/** The ids of the key pairs before and after a rotation; `before` is null if there was none. */
+export type KeyRotation = { readonly before: string | null; readonly after: string };
+
+/**
+ * Replaces the key pair that signs. The one before it signs the new public key. Earlier heads stay valid.
+ * @throws LogError @throws Refusal unavailable
+ */
+export const rotateSigningKey = async (deps: Deps): Promise<KeyRotation> => {
+  const loaded = await loadKeys(deps);
+  const { keys } = await addKey(deps, loaded);
+  return { before: loaded.keys.at(-1)?.key_id ?? null, after: keys.at(-1)!.key_id };
+};

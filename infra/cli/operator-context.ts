@@ -4,12 +4,39 @@ import { type Actor, PLATFORM } from '../../domain/event.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { BASE62, randomText } from '../aggregates/random-text.ts';
 import { createTransact } from '../aggregates/transact.ts';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { openVault } from '../vault/vault.ts';
+import { openVault, type Vault } from '../vault/vault.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
+import { locateServices } from './locate-services.ts';
 
 /** The part of a request context that the commands of the CLI need. It has no caller. */
 export type OperatorContext = KeyContext;
+
+/**
+ * Opens the vault for a command of the CLI.
+ * @throws Error of one line if the platform was never started, or if its master key is missing
+ */
+const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault> => {
+  // Opening the vault of an empty log would create its keys. Only `annals start` and `annals serve` may do that.
+  if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
+    throw new Error('this platform was never started: run annals start or annals serve first');
+  return openVault({ log, masterKeyFile });
+};
+
+/** Runs a command of the CLI with the platform's log and vault. @throws Error of one line if they cannot be opened */
+export const withOperatorVault = async <T>(
+  config: Config,
+  work: (opened: { readonly log: Log; readonly vault: Vault }) => Promise<T>,
+): Promise<T> => {
+  const log = openLog(locateServices(config).eventstoreUrl);
+  try {
+    return await work({ log, vault: await openOperatorVault(log, config.masterKeyFile) });
+  } finally {
+    await log.close();
+  }
+};
 
 /**
  * Creates the context in which a command of the CLI records decisions about the platform. The operator who runs the
@@ -17,10 +44,7 @@ export type OperatorContext = KeyContext;
  * @throws Error of one line if the platform was never started, or if its master key is missing
  */
 export const openOperatorContext = async (log: Log, masterKeyFile: string, actor: Actor): Promise<OperatorContext> => {
-  // Opening the vault of an empty log would create its keys. Only `annals start` and `annals serve` may do that.
-  if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
-    throw new Error('this platform was never started: run annals start or annals serve first');
-  const vault = await openVault({ log, masterKeyFile });
+  const vault = await openOperatorVault(log, masterKeyFile);
   const transact = createTransact(log, openAggregateCache(log, []));
   return {
     at: () => new Date().toISOString(),

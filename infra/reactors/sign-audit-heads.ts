@@ -39,32 +39,26 @@ const ignoreErased = (error: unknown): number => {
   throw error;
 };
 
+/** `openKey` returns the newest key. It is called in each run that signs, because the key may have been rotated. */
 type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Promise<SignText> };
 
 /**
  * Checks every ten seconds which tenants have 1,000 entries that no signed head covers, or any for five minutes, and
  * signs heads over them.
  */
-export const startHeadSigner = ({ log, openKey, ...parts }: Parts) => {
-  let key: Promise<SignText> | undefined;
-  const keyOnce = (): Promise<SignText> => {
-    key ??= openKey().catch((error: unknown) => {
-      key = undefined;
-      throw error;
-    });
-    return key;
-  };
-  return startTimedReactor(
+export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
+  startTimedReactor(
     {
       lock: LOCK,
       intervalMs: INTERVAL_MS,
       failure: 'audit heads cannot be signed now; trying again',
       run: async (reads, at) => {
         const before = new Date(Date.parse(at) - AuditHead.HEAD_INTERVAL_MS).toISOString();
+        let sign: SignText | undefined;
         for (let after: string | null = ''; after !== null; ) {
           const { due, next }: CheckedTenants = await tenantsWithUnsignedEntries(reads, before, after);
-          const ports = due.length > 0 ? signingPorts(log, reads, await keyOnce(), at) : null;
-          for (const tenant of due) await signHeads(ports!, tenant, at).catch(ignoreErased);
+          if (due.length > 0) sign ??= await openKey();
+          for (const tenant of due) await signHeads(signingPorts(log, reads, sign!, at), tenant, at).catch(ignoreErased);
           after = next;
         }
         return false;
@@ -72,4 +66,3 @@ export const startHeadSigner = ({ log, openKey, ...parts }: Parts) => {
     },
     parts,
   );
-};

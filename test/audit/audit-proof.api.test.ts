@@ -210,7 +210,7 @@ test('sealed contents and secrets are shown only encrypted', async () => {
 });
 
 test('a new key is signed by the one before; later heads name it, and earlier ones stay valid', async () => {
-  const key_id = await rotateSigningKey(p);
+  const { after: key_id } = await rotateSigningKey(p);
   await createAgents(1);
   await sign(home.id);
   const [newest, before] = await get<Head[]>(`${home.tenant}/audit-logs/heads`);

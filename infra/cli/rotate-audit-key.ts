@@ -1,0 +1,15 @@
+import { rotateSigningKey } from '../audit/signing-key.ts';
+import type { Config } from '../config.ts';
+import { withOperatorVault } from './operator-context.ts';
+
+/**
+ * Replaces the key pair that signs the heads of the audit logs, and prints the ids of both keys.
+ * @returns the exit code @throws Error of one line
+ */
+export const rotateAuditKey = (config: Config): Promise<number> =>
+  withOperatorVault(config, async ({ log, vault }) => {
+    const { before, after } = await rotateSigningKey({ log, vault, actor: { kind: 'system', id: 'annals audit rotate-key' } });
+    console.log(`heads are signed with the key ${after} from now on`);
+    if (before) console.log(`the key ${before} has signed it; the heads that it signed stay valid`);
+    return 0;
+  });
