@@ -1,4 +1,5 @@
 import type { CodeHost } from '../commands/agents/code-host.ts';
+import type { DatasetHost } from '../commands/benchmarks/dataset-location.ts';
 import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
 import type { TestDatabase } from '../commands/credentials/database-credential.ts';
 import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
@@ -24,6 +25,7 @@ import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
 import { auditProofOperations } from './audit/audit-proof.ts';
 import { eventOperations } from './audit/event-log.ts';
+import { benchmarkOperationsOf } from './benchmarks/benchmark.ts';
 import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
@@ -31,6 +33,7 @@ import { planOperations } from './billing/plan.ts';
 import { connectOperations } from './credentials/connect-provider.ts';
 import { credentialRequestOperations } from './credentials/credential-requests.ts';
 import { linkedIdentityOperations } from './credentials/linked-identities.ts';
+import { findReadable } from './files/readable-file.ts';
 import type { Operations } from './http/operation.ts';
 import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apiKeyOperations } from './identity/api-key.ts';
@@ -71,6 +74,7 @@ import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 /** What operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
+  readonly datasets: DatasetHost;
   readonly importPorts: ImportPorts;
   /** Null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
@@ -89,6 +93,7 @@ export type OperationPorts = {
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
 const areasOf = ({
   codeHost,
+  datasets,
   payments,
   importPorts,
   testDatabase,
@@ -134,6 +139,7 @@ const areasOf = ({
     ...agentRuntimeOperationsOf(codeHost, oauth),
   },
   Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
+  Benchmarks: benchmarkOperationsOf({ ...datasets, assertReadable: findReadable }),
   Marketplace: marketplaceOperationsOf(importPorts),
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },

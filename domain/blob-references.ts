@@ -1,3 +1,4 @@
+import type { BenchmarkEvent } from './benchmarks/benchmark.ts';
 import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
@@ -23,8 +24,21 @@ const ofPictures = {
   UseCaseIconChanged: ({ sha256 }) => [sha256],
 } as const satisfies DigestsOf<PictureEvent>;
 
+const digestsOfDataset = ({ dataset_sha256 }: { readonly dataset_sha256?: string | null }) => (dataset_sha256 ? [dataset_sha256] : []);
+
+const ofBenchmarks = {
+  BenchmarkCreated: digestsOfDataset,
+  BenchmarkUpdated: digestsOfDataset,
+} as const satisfies DigestsOf<BenchmarkEvent>;
+
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
-const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = { ...ofSkills, ...ofSessions, ...ofPictures, ...ofListings };
+const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
+  ...ofSkills,
+  ...ofSessions,
+  ...ofPictures,
+  ...ofListings,
+  ...ofBenchmarks,
+};
 
 /** The digests of the stored contents that must exist because of this event. */
 export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];

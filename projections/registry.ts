@@ -2,6 +2,7 @@ import { agents } from './agents/agent.ts';
 import { models } from './agents/model.ts';
 import { auditHeads } from './audit/audit-head.ts';
 import { audit } from './audit/audit-log.ts';
+import { benchmarks } from './benchmarks/benchmark.ts';
 import { costs } from './billing/cost.ts';
 import { plans } from './billing/plan.ts';
 import { credentialRequests } from './credentials/credential-request.ts';
@@ -30,6 +31,7 @@ export const projections = [
   apikeys,
   audit,
   auditHeads,
+  benchmarks,
   blackouts,
   credentialRequests,
   costs,

@@ -95,7 +95,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     4,
     'Delete',
-    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|revoked|unlinked|yanked)$/,
+    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|retired|revoked|unlinked|yanked)$/,
   ],
   [
     3,

@@ -1,38 +1,16 @@
 import type { Context, Hono } from 'hono';
-import { brandPictureWithDigest } from '../../commands/files/picture.ts';
 import { notFound } from '../../domain/refusal.ts';
-import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { bytesInRange, rangeIn } from '../http/byte-range.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
-import type { Ctx } from '../http/operation.ts';
 import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
+import { findReadable } from './readable-file.ts';
 
 const PATH = '/tenant/:tenant_id/files/:digest';
-const DIGEST = /^[0-9a-f]{64}$/;
-
-/**
- * Finds a file that the caller may read: a picture of the tenant, or a file of a session of an agent whose sessions
- * they may read.
- * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
- */
-const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
-  if (!DIGEST.test(digest)) throw notFound();
-  const picture = await brandPictureWithDigest(ctx, digest);
-  if (picture) return picture;
-  const files = await filesWithDigest(ctx.reads, ctx.tenant, digest);
-  let refusal: unknown = notFound();
-  for (const file of files) {
-    if (await ctx.may('agent:chat:read', file.agent_id)) return file;
-    if (await ctx.may('agent:read', file.agent_id))
-      refusal = await ctx.require('agent:chat:read', file.agent_id).catch((error: unknown) => error);
-  }
-  throw refusal;
-};
 
 /** The value of Content-Disposition: the file is saved and not displayed. Its name is in UTF-8 (RFC 6266, RFC 8187). */
 const dispositionOf = (filename: string): string => {

@@ -92,6 +92,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'linked-identities': 'The id of the linked identity',
   integrations: 'The id of the provider, such as github',
   marketplace: 'The slug of the listing',
+  benchmarks: 'The slug of the benchmark',
   listings: 'The id of the listing',
   versions: 'The version',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',

@@ -24,6 +24,7 @@ import { erasurePorts } from '../aggregates/erasure-ports.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
+import { createDatasetClient } from '../benchmarks/dataset-client.ts';
 import { createTypeDetector, detectContentType } from '../blobs/detect-content-type.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
@@ -195,6 +196,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const runnerBroker = openRunnerBroker(broker, config);
   const oauth = createOAuthClients({ clients: config.oauth, client: egress, publicUrl, logger });
   const operations = operationsOf({
+    datasets: createDatasetClient(egress),
     codeHost: createCodeHost({ client: egress, tokens: config.gitTokens }),
     importPorts: { unpack: unpackZip, parseYaml },
     payments: config.stripeSecretKey ? createStripeProvider({ secretKey: config.stripeSecretKey, client: egress }) : null,

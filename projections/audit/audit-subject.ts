@@ -1,8 +1,8 @@
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Model from '../../domain/agents/model.ts';
-import { DEFAULT_ROLE_PERMISSIONS } from '../../domain/agents/role-permissions.ts';
 import { jsonEqual } from '../../domain/aggregate.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
+import * as Benchmark from '../../domain/benchmarks/benchmark.ts';
 import * as Plan from '../../domain/billing/plan.ts';
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { Recorded } from '../../domain/event.ts';
@@ -17,6 +17,7 @@ import * as Tool from '../../domain/tools/tool.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { type Change, insertDerived, type Row, type RowRef } from '../projection.ts';
 import type { Table } from '../table.ts';
+import { SECRET, SUBJECT_FIELDS } from './subject-fields.ts';
 
 /**
  * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
@@ -40,154 +41,12 @@ export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, k
 /** The id under which the audit projection stores the membership of a user in a tenant. */
 export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
 
-/** The text that an audit entry shows in place of a secret, for both the old and the new value. */
-const SECRET = '***';
 const MAX_VALUE_LENGTH = 500;
 
 /** Returns a value as an entry shows it: a long one is cut, and then a text. */
 const shortened = (value: unknown): unknown => {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`;
-};
-
-const modelsOf = ({ models }: Row): Row =>
-  Array.isArray(models) ? { models: models.map(({ model_id, access }) => ({ model_id, access })) } : {};
-const withPrefix = (prefix: string, fields: Row): Row =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${prefix}/${name}`, value]));
-
-type FieldsOf = (data: Row) => Row;
-const withoutReason: FieldsOf = ({ reason: _, ...fields }) => fields;
-const allFields: FieldsOf = (data) => data;
-const role =
-  (of: 'roles' | 'grants'): FieldsOf =>
-  ({ user_id, role: given = null }) => ({ [`${of}/${user_id}`]: given });
-
-const skillFields: FieldsOf = ({ generation: _, ...fields }) => ({ version: Skill.initial.version, ...fields, deleted: false });
-
-const jobFields: FieldsOf = ({ sealed_headers: _, next_fire_at: __, ...fields }) => fields;
-
-const permissionsOf = (permissions: unknown): Row => ({
-  skill_permissions: (permissions as readonly Row[]).map(({ since: _, ...permission }) => permission),
-});
-const newAgent = ({ owner_id, generation: _, ...fields }: Row): Row => ({
-  ...fields,
-  is_active: true,
-  deleted: false,
-  ...(owner_id ? { [`roles/${owner_id}`]: 'OWNER' } : {}),
-});
-const clonedAgent: FieldsOf = ({
-  source_id: _,
-  source_revision: __,
-  slack_config: ___,
-  models,
-  skills,
-  tools,
-  skill_permissions,
-  ...fields
-}) => ({
-  ...newAgent({ can_author_skills: Agent.initial.can_author_skills, ...fields }),
-  ...modelsOf({ models }),
-  ...Object.fromEntries((skills as readonly Row[]).map(({ skill_id, ...skill }) => [`skills/${skill_id}`, skill])),
-  ...Object.fromEntries((tools as readonly Row[]).map(({ tool_id, ...grant }) => [`tools/${tool_id}`, grant])),
-  ...permissionsOf(skill_permissions),
-});
-
-/** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
-const FIELDS: Readonly<Record<string, FieldsOf>> = {
-  AgentCreated: (fields) => {
-    const { external_mail_enabled, code_ref } = Agent.initial;
-    return newAgent({ external_mail_enabled, code_ref, ...fields });
-  },
-  AgentCloned: clonedAgent,
-  AgentUpdated: allFields,
-  AgentRepoLinked: allFields,
-  AgentCodeRefPinned: allFields,
-  AgentActivated: () => ({ is_active: true }),
-  AgentDeactivated: () => ({ is_active: false }),
-  AgentSkillAuthoringChanged: allFields,
-  AgentSkillVisibilityScopeChanged: allFields,
-  AgentBudgetChanged: allFields,
-  AgentAdminOnlyChanged: allFields,
-  AgentModelChainReordered: modelsOf,
-  AgentModelGranted: modelsOf,
-  AgentModelRevoked: modelsOf,
-  AgentToolGranted: ({ tool_id, ...grant }) => ({ [`tools/${tool_id}`]: grant }),
-  AgentToolRevoked: ({ tool_id }) => ({ [`tools/${tool_id}`]: null }),
-  AgentRoleAssigned: role('roles'),
-  AgentRoleRevoked: role('roles'),
-  AgentAccessGranted: role('grants'),
-  AgentAccessRevoked: role('grants'),
-  AgentOwnershipTransferred: ({ new_owner_id, old_owner_ids }) => ({
-    ...Object.fromEntries((old_owner_ids as readonly string[]).map((id) => [`roles/${id}`, 'MANAGER'])),
-    [`roles/${new_owner_id}`]: 'OWNER',
-  }),
-  AgentSkillGranted: ({ skill_id, is_enabled }) => ({ [`skills/${skill_id}`]: { is_enabled } }),
-  AgentSkillRevoked: ({ skill_id }) => ({ [`skills/${skill_id}`]: null, [`skill_configs/${skill_id}`]: null }),
-  AgentSkillConfigReplaced: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: SECRET }),
-  AgentSkillConfigCleared: ({ skill_id }) => ({ [`skill_configs/${skill_id}`]: null }),
-  AgentSkillPermissionsReplaced: ({ permissions }) => permissionsOf(permissions),
-  AgentDeleted: () => ({ deleted: true }),
-  AgentRestored: ({ of_revision: _, models, ...fields }) => ({ ...fields, ...modelsOf({ models }), deleted: false }),
-  TenantCreated: ({ generation: _, ...fields }) => {
-    const { allow_superadmin_access, default_skill_visibility_scope, external_mail_enabled, is_suspended, paid } = Tenant.initial;
-    const defaults = { allow_superadmin_access, default_skill_visibility_scope, external_mail_enabled, is_suspended, paid };
-    return { ...defaults, closed: false, ...withPrefix('role_permissions', DEFAULT_ROLE_PERMISSIONS), ...fields };
-  },
-  TenantUpdated: withoutReason,
-  TenantPlanChanged: withoutReason,
-  TenantPlanStatusChanged: allFields,
-  TenantSettingsChanged: allFields,
-  TenantSuspended: () => ({ is_suspended: true }),
-  TenantResumed: () => ({ is_suspended: false }),
-  TenantClosing: withoutReason,
-  TenantReopened: () => ({ closes_at: null }),
-  TenantClosed: () => ({ closed: true }),
-  AgentRolePermissionsChanged: ({ roles }) => withPrefix('role_permissions', roles as Row),
-  MemberAdded: ({ role: given }) => ({ role: given }),
-  MemberRoleChanged: ({ role: given }) => ({ role: given }),
-  MemberRemoved: () => ({ role: null }),
-  UserRegistered: () => ({ is_suspended: false, is_super_admin: false }),
-  UserSuspended: () => ({ is_suspended: true }),
-  UserResumed: () => ({ is_suspended: false }),
-  SuperAdminGranted: () => ({ is_super_admin: true }),
-  SuperAdminRevoked: () => ({ is_super_admin: false }),
-  ApiKeyCreated: ({ owner_id, agent_id }) => ({ owner_id, agent_id, revoked: false }),
-  ApiKeyRevoked: () => ({ revoked: true }),
-  IntegrationConnected: ({ sealed_secret: _, tenant_id: __, ...fields }) => ({ ...fields, is_paused: false, connected: true }),
-  IntegrationUpdated: allFields,
-  IntegrationSecretRotated: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
-  IntegrationDisconnected: () => ({ connected: false }),
-  DatabaseCredentialStored: ({ sealed_password: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
-  IdentityLinked: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
-  IdentityTokensRefreshed: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
-  IdentityRefreshRefused: () => ({ connected: false }),
-  IdentityUnlinked: () => ({ connected: false }),
-  SkillCreated: skillFields,
-  SkillAuthored: skillFields,
-  SkillImported: skillFields,
-  SkillInstalled: skillFields,
-  SkillUpdated: allFields,
-  SkillDeleted: () => ({ deleted: true }),
-  AccountAllowed: () => ({ allowed: true }),
-  AccountDisallowed: () => ({ allowed: false }),
-  ModelRegistered: allFields,
-  ModelUpdated: allFields,
-  ModelStatusChanged: allFields,
-  ModelOpenedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: true }),
-  ModelClosedToTenant: ({ tenant_id }) => ({ [`open_to/${tenant_id}`]: null }),
-  ToolRegistered: allFields,
-  ToolReserved: allFields,
-  ToolUpdated: allFields,
-  ToolRemoved: () => ({ removed: true }),
-  PlanCreated: () => ({}),
-  CronJobCreated: jobFields,
-  CronJobUpdated: jobFields,
-  CronJobPaused: () => ({ status: 'paused' }),
-  CronJobResumed: () => ({ status: 'active' }),
-  CronJobDeleted: () => ({ status: 'archived' }),
-  BlackoutDeclared: allFields,
-  BlackoutChanged: allFields,
-  BlackoutLifted: () => ({ lifted: true }),
 };
 
 /** The first events of subjects. Their entries show no changes: `meta` has the first values. */
@@ -206,6 +65,7 @@ const FIRST_EVENTS: readonly string[] = [
   'AccountAllowed',
   'ModelRegistered',
   'PlanCreated',
+  'BenchmarkCreated',
   'ToolRegistered',
   'ToolReserved',
   'CronJobCreated',
@@ -227,6 +87,7 @@ const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [AllowedAccount.category]: () => null,
   [Model.category]: () => null,
   [Plan.category]: () => null,
+  [Benchmark.category]: () => null,
 };
 
 /** Whether an event is about a member of the tenant in whose stream it is. */
@@ -242,7 +103,7 @@ export const subjectIdOf = (event: Recorded): string => {
 const storedFields = (subject: Row | null): Row => (subject?.fields ? (JSON.parse(subject.fields as string) as Row) : {});
 
 const fieldsOf = ({ type, data }: Recorded): Row => {
-  const fields = FIELDS[type]?.(data as Row) ?? {};
+  const fields = SUBJECT_FIELDS[type]?.(data as Row) ?? {};
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortened(value)]));
 };
 
@@ -261,7 +122,7 @@ export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row =
 
 /** Returns what an event changes of its subject, whose row before the event is `subject`. */
 export const changesOf = (event: Recorded, subject: Row | null): readonly FieldChange[] => {
-  if (!FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];
+  if (!SUBJECT_FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];
   const old = storedFields(subject);
   return Object.entries(fieldsOf(event)).flatMap(([name, to]) => {
     const from = name === 'secret' ? SECRET : (old[name] ?? null);
@@ -271,14 +132,15 @@ export const changesOf = (event: Recorded, subject: Row | null): readonly FieldC
 
 /** Returns the name that an event gives to its subject; undefined if it gives none. */
 export const newNameOf = ({ type, data }: Recorded): unknown => {
-  if (!FIELDS[type]) return undefined;
-  const { name, label, email } = data as Row;
+  if (!SUBJECT_FIELDS[type]) return undefined;
+  const { name, label, email, display_name } = data as Row;
+  if (type.startsWith('Benchmark')) return display_name;
   return name ?? label ?? (type === 'AccountAllowed' ? email : undefined);
 };
 
 /** Returns the change of the subject's row that an event makes: none if the event is about no subject. */
 export const subjectChangesOf = (event: Recorded): readonly Change[] => {
-  if (!FIELDS[event.type]) return [];
+  if (!SUBJECT_FIELDS[event.type]) return [];
   const id = subjectIdOf(event);
   const { email } = event.data as Row;
   const complete = ({ old }: Readonly<Record<string, Row | null>>): Row => {

@@ -65,6 +65,9 @@ export const createResources = async (p: TestPlatform) => {
     raw: formBody({ name: 'bundle', filename: 'a.zip', content: skillArchive(offer) }, { name: 'version', content: '1.0.0' }),
     headers: { 'content-type': FORM_TYPE },
   });
+  const benchmark = `b${Math.random().toString(36).slice(2)}`;
+  const tasks = { dataset_uri: 'https://example.com/tasks.jsonl', evaluator_strategy: 'exact' };
+  await made('/benchmarks', { slug: benchmark, display_name: 'Benchmark', ...tasks });
   const limits = { agents: 10_000, members: 10_000, cron_jobs: 10_000, webhooks_per_minute: 10_000 };
   const slug = `p${Math.random().toString(36).slice(2)}`;
   await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
@@ -88,6 +91,7 @@ export const createResources = async (p: TestPlatform) => {
     blackout,
     listing,
     offer,
+    benchmark,
     credentialRequest,
     identity,
     models,
@@ -106,6 +110,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ price_id: ['price_team'], listing_id: [listing], version: [null, '1.0.0'] },
     ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
+    ...{ dataset_uri: ['https://example.com/other.jsonl'] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
     ...{
@@ -152,7 +157,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{tool_id}', of.tool)
     .replace('{connector}', 'mailer')
     .replace('{provider}', 'github')
-    .replace('{slug}', of.offer)
+    .replace('{slug}', path.startsWith('/benchmarks') ? of.benchmark : of.offer)
     .replace('{version}', '1.0.0')
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));

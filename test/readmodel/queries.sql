@@ -6927,6 +6927,173 @@ order by
 limit
   200;
 
+-- benchmarkPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "benchmark"."doc" as "doc",
+      "benchmark"."created_at" as "value",
+      "benchmark"."id" as "id"
+    from
+      "benchmarks"."benchmarks" as "benchmark"
+    order by
+      "benchmark"."created_at" desc,
+      "benchmark"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "benchmark"."doc" as "doc",
+      "benchmark"."created_at" as "value",
+      "benchmark"."id" as "id"
+    from
+      "benchmarks"."benchmarks" as "benchmark"
+    where
+      ("benchmark"."created_at", "benchmark"."id") < ($2, $3)
+    order by
+      "benchmark"."created_at" desc,
+      "benchmark"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "benchmark"."doc" as "doc",
+      "benchmark"."created_at" as "value",
+      "benchmark"."id" as "id"
+    from
+      "benchmarks"."benchmarks" as "benchmark"
+    order by
+      "benchmark"."created_at" asc,
+      "benchmark"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "benchmark"."doc" as "doc",
+              "benchmark"."created_at" as "value",
+              "benchmark"."id" as "id"
+            from
+              "benchmarks"."benchmarks" as "benchmark"
+            where
+              ("benchmark"."created_at", "benchmark"."id") > ($2, $3)
+            order by
+              "benchmark"."created_at" asc,
+              "benchmark"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "benchmark"."doc" as "doc",
+              "benchmark"."created_at" as "value",
+              "benchmark"."id" as "id"
+            from
+              "benchmarks"."benchmarks" as "benchmark"
+            where
+              "benchmark"."created_at" is null
+            order by
+              "benchmark"."created_at" asc,
+              "benchmark"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkBySlug: call
+select
+  "benchmark"."doc",
+  "benchmark"."revision"
+from
+  "benchmarks"."benchmarks" as "benchmark"
+where
+  "benchmark"."slug" = $1;
+
 -- listingPage: first page
 select
   string_agg("page"."doc", $1) filter (

@@ -171,6 +171,11 @@ POST   /tenant/{tenant_id}/marketplace/listings/{id}/versions/{version}/yank ten
 POST   /tenant/{tenant_id}/marketplace/install                          tenant:skills:write
 GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
+GET    /benchmarks                                                      any
+POST   /benchmarks                                                      platform
+GET    /benchmarks/{slug}                                               any
+PATCH  /benchmarks/{slug}                                               platform
+DELETE /benchmarks/{slug}                                               platform
 GET    /me                                                              any
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write

@@ -96,12 +96,15 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   const plans = (await p.send('GET', '/admin/plans')).body as Created[];
   const limits = { agents: 100, members: 100, cron_jobs: 100, webhooks_per_minute: 100 };
   await request(p, 'POST', '/admin/plans', p.key, { slug: 'priced', name: 'P', monthly_usd: 1, price_id: PLAN_PRICE, limits });
+  const benchmark = { slug: 'seeded', display_name: 'B', dataset_uri: 'https://example.com/tasks.jsonl', evaluator_strategy: 'exact' };
+  await request(p, 'POST', '/benchmarks', p.key, benchmark);
   const account = await request(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
   const key = await request(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
   return {
     model: models[0]!.id,
     'fallback model': fallback.id,
     plan: plans[0]!.id,
+    'benchmark slug': benchmark.slug,
     'allowed account': account.id,
     'platform key': key.id,
     projection: 'agents',

@@ -51,6 +51,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   'runner-credentials': 'runner credential',
   listings: 'listing',
   versions: 'version',
+  benchmarks: 'benchmark slug',
   'cron-jobs': 'cron job',
   'cron-blackouts': 'blackout',
   'allowed-accounts': 'allowed account',
@@ -187,6 +188,7 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
 /** Fields that a body needs because of another field, by the last part of the path. */
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
+  [/^\/benchmarks$/, { dataset_uri: 'https://example.com/tasks.jsonl' }],
   [/\/checkout-session$/, { price_id: PLAN_PRICE }],
   [/\/database-credentials$/, { host: 'db.example.com', sslmode: 'require', test_connection: false }],
   [/\/credentials$/, { config_key: CONFIG_KEY }],

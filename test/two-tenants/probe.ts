@@ -58,11 +58,12 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
   'parked event',
   'offered listing',
   'listing slug',
+  'benchmark slug',
 ];
 const MISSING_ID = 'cmissing00000000000000000';
 
 /** Types of resources whose ids may be any text, so that no probe can use a malformed id. */
-const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug'];
+const NAMED_TYPES: readonly ResourceType[] = ['file', 'projection', 'rebuild', 'parked event', 'listing slug', 'benchmark slug'];
 
 export const isInTenant = ({ path }: Call): boolean => path.startsWith('/tenant/') || path.startsWith('/v1/tenants/');
 

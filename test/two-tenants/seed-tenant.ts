@@ -29,6 +29,7 @@ export type ResourceType =
   | 'listing slug'
   | 'offered listing'
   | 'version'
+  | 'benchmark slug'
   | 'api key'
   | 'runner key'
   | 'integration'

@@ -1,0 +1,80 @@
+import { tenantRoleOf } from '../../domain/access/permission.ts';
+import type { Dataset } from '../../domain/benchmarks/benchmark.ts';
+import { MAX_DATASET_BYTES, parseDataset } from '../../domain/benchmarks/dataset.ts';
+import { isId25 } from '../../domain/id.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { ReadableBlob } from '../blobs.ts';
+import type { Ctx } from '../context.ts';
+import { type FailedEgress, refusalOfEgress } from '../egress-failure.ts';
+
+/** The content of a dataset, or why the host did not give it. */
+export type FetchedDataset =
+  | { readonly bytes: Uint8Array; readonly failed: null }
+  | { readonly bytes: null; readonly failed: FailedEgress };
+
+/** Reads datasets from other hosts. */
+export type DatasetHost = {
+  /** Returns why no request may be sent to a URL; null if it may. Sends nothing. */
+  readonly faultOfUrl: (url: string) => FailedEgress | null;
+  /** Reads a dataset of at most MAX_DATASET_BYTES. Does not throw if the host fails. */
+  readonly fetch: (url: string) => Promise<FetchedDataset>;
+};
+
+/** How datasets are found. */
+export type DatasetPorts<C extends Ctx> = Pick<DatasetHost, 'faultOfUrl'> & {
+  /** Checks that the caller may read a file of the context's tenant. @throws Refusal not_found, forbidden */
+  readonly assertReadable: (ctx: C, digest: string) => Promise<unknown>;
+};
+
+const POINTER = '/dataset_uri';
+
+/** Reads a stored content. @throws Refusal invalid if it is larger than a dataset may be */
+export const readDataset = async ({ size, content }: ReadableBlob): Promise<Uint8Array> => {
+  if (size > MAX_DATASET_BYTES) throw invalid(POINTER, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
+  return Buffer.concat(await Array.fromAsync(content));
+};
+
+/** The tenant and the digest in the URL of an uploaded file of this installation; null for any other URL. */
+const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: string; readonly digest: string } | null => {
+  const path = uri.startsWith(`${publicUrl}/`) ? uri.slice(publicUrl.length) : uri;
+  const [, tenant, digest] = /^\/tenant\/([^/]+)\/files\/([0-9a-f]{64})$/.exec(path) ?? [];
+  return tenant && digest && isId25(tenant) ? { tenant, digest } : null;
+};
+
+const unknownFile = (): Refusal => invalid(POINTER, 'There is no such file, or you have no access to it', 'unknown_file');
+
+/**
+ * Copies an uploaded file that the caller may read as a member of its tenant to the files of the platform. So every
+ * tenant can run the benchmark, and it does not change when the file is removed.
+ */
+const copyUpload = async <C extends Ctx>(
+  ctx: C,
+  { assertReadable }: DatasetPorts<C>,
+  { tenant, digest }: { readonly tenant: string; readonly digest: string },
+): Promise<string> => {
+  const inside = ctx.inTenant(tenant) as C;
+  const { state } = await inside.load(Tenant, tenant);
+  if (!tenantRoleOf(state, ctx.principal)) throw unknownFile();
+  await assertReadable(inside, digest).catch((error: unknown) => {
+    throw error instanceof Refusal && (error.code === 'not_found' || error.code === 'forbidden') ? unknownFile() : error;
+  });
+  const blob = await inside.blobs.get(digest);
+  if (!blob) throw unknownFile();
+  const bytes = await readDataset(blob);
+  parseDataset(bytes, POINTER);
+  return (await ctx.blobs.put(bytes)).sha256;
+};
+
+/**
+ * Checks where a dataset is. An uploaded file is read and copied; a URL is only read by the runs.
+ * @throws Refusal invalid, unavailable
+ */
+export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {
+  const file = uploadedFileIn(ctx.publicUrl, dataset_uri);
+  if (file) return { dataset_uri, dataset_sha256: await ctx.sideEffect(() => copyUpload(ctx, ports, file)) };
+  if (!URL.canParse(dataset_uri)) throw invalid(POINTER, 'must be an https URL, or the url of an uploaded file');
+  const fault = ports.faultOfUrl(dataset_uri);
+  if (fault) throw refusalOfEgress(fault, POINTER);
+  return { dataset_uri, dataset_sha256: null };
+};

@@ -1,0 +1,79 @@
+import { cleanDisplayText } from '../fields.ts';
+import { invalid } from '../refusal.ts';
+
+/** The largest dataset, in bytes. */
+export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
+export const MAX_DATASET_TASKS = 10_000;
+/** The most tasks that one run may have. One event names them all. */
+export const MAX_RUN_TASKS = 1_000;
+export const MAX_TASK_ID_LENGTH = 128;
+
+/** A task of a dataset: its id, and the line of the dataset, which is a JSON object. */
+export type Task = { readonly id: string; readonly line: string };
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+const textOf = (bytes: Uint8Array, pointer: string): string => {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid(pointer, 'The dataset is not UTF-8', 'malformed_dataset');
+  }
+};
+
+const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+};
+
+/** Returns the id of a task: its field `id`, or else the number of its line. Null if the field is not an id. */
+const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): string | null => {
+  if (id === undefined) return String(lineNumber);
+  const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
+  return typeof text === 'string' && cleanDisplayText(text, MAX_TASK_ID_LENGTH) === text ? text : null;
+};
+
+/**
+ * Reads a dataset in JSON Lines: one task in each line, blank lines are skipped. `pointer` names the field of the request
+ * that names the dataset.
+ * @throws Refusal invalid, with the number of the first line that is wrong
+ */
+export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
+  const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
+  const tasks = new Map<string, Task>();
+  for (const [index, raw] of textOf(bytes, pointer).split('\n').entries()) {
+    const line = raw.trim();
+    if (line === '') continue;
+    const task = objectIn(line);
+    if (!task) throw refuse(`Line ${index + 1} of the dataset is not a JSON object`);
+    const id = idOf(task, index + 1);
+    if (id === null) throw refuse(`Line ${index + 1} of the dataset has an id that is not a text of 1 to ${MAX_TASK_ID_LENGTH} characters`);
+    if (tasks.has(id)) throw refuse(`Line ${index + 1} of the dataset repeats the id ${id}`);
+    tasks.set(id, { id, line });
+    if (tasks.size > MAX_DATASET_TASKS) throw refuse(`The dataset has more than ${MAX_DATASET_TASKS} tasks`);
+  }
+  if (tasks.size === 0) throw refuse('The dataset has no tasks');
+  return [...tasks.values()];
+};
+
+/**
+ * Returns the tasks that a run has: those with these ids in the order of the dataset, or all of them.
+ * @throws Refusal invalid if an id is unknown, or there are too many tasks for one run
+ */
+export const selectTasks = (tasks: readonly Task[], ids: readonly string[] | null): readonly Task[] => {
+  const known = new Set(tasks.map(({ id }) => id));
+  const unknown = ids?.findIndex((id) => !known.has(id)) ?? -1;
+  if (unknown >= 0) throw invalid(`/tasks/${unknown}`, 'the dataset has no task with this id', 'unknown_task');
+  const wanted = ids && new Set(ids);
+  const selected = wanted ? tasks.filter(({ id }) => wanted.has(id)) : tasks;
+  if (selected.length <= MAX_RUN_TASKS) return selected;
+  throw invalid(
+    '/tasks',
+    `A run has at most ${MAX_RUN_TASKS} tasks, and the dataset has ${tasks.length}: name those to run`,
+    'too_many_tasks',
+  );
+};

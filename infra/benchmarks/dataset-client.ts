@@ -1,0 +1,37 @@
+import type { DatasetHost } from '../../commands/benchmarks/dataset-location.ts';
+import type { FailedEgress } from '../../commands/egress-failure.ts';
+import { MAX_DATASET_BYTES } from '../../domain/benchmarks/dataset.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { GuardedClient } from '../egress/guarded-client.ts';
+
+/** How long reading a dataset may take, with redirects, in milliseconds. */
+const TIMEOUT_MS = 15_000;
+
+const failureOf = (error: unknown): FailedEgress => {
+  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
+  throw error;
+};
+
+/** Creates the client that reads datasets of benchmarks from URLs. */
+export const createDatasetClient = (client: GuardedClient): DatasetHost => ({
+  faultOfUrl: (url) => {
+    try {
+      client.checkUrl(url);
+      return null;
+    } catch (error) {
+      return failureOf(error);
+    }
+  },
+  fetch: async (url) => {
+    try {
+      const { status, bytes } = await client.read({ url, maxBytes: MAX_DATASET_BYTES, totalMs: TIMEOUT_MS });
+      if (status === 200) return { bytes, failed: null };
+      return {
+        bytes: null,
+        failed: { failure: 'bad_response', message: `${new URL(url).hostname} answers the request for the dataset with ${status}` },
+      };
+    } catch (error) {
+      return { bytes: null, failed: failureOf(error) };
+    }
+  },
+});

@@ -1,0 +1,240 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createDatasetClient } from '../../infra/benchmarks/dataset-client.ts';
+import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
+
+const client = createGuardedClient();
+const p = await createTestPlatform({ datasets: createDatasetClient(client) });
+type Json = Record<string, unknown>;
+const FIELDS = {
+  display_name: 'Bug fixes',
+  dataset_uri: 'https://example.com/bug-fixes.jsonl',
+  evaluator_strategy: 'exact_match',
+};
+const DEFAULTS = {
+  default_harness: 'claude_code',
+  description: null,
+  evaluator_config: {},
+  is_active: true,
+  read_only: false,
+  trajectory_builder: 'prefix_merging',
+  dataset_sha256: null,
+};
+let count = 0;
+const create = (body: Json, key = p.key) => p.send('POST', '/benchmarks', { body, key });
+const made = async (more: Json = {}): Promise<Json & { slug: string }> => {
+  const { status, body, text } = await create({ ...FIELDS, slug: `benchmark-${count++}`, ...more });
+  assert.is(status, 201, text);
+  return body as Json & { slug: string };
+};
+const change = (slug: string, body: Json, headers = {}) => p.send('PATCH', `/benchmarks/${slug}`, { body, headers });
+const retire = (slug: string) => p.send('DELETE', `/benchmarks/${slug}`);
+const read = (slug: string, key = p.key) => p.send('GET', `/benchmarks/${slug}`, { key });
+const codeOf = ({ status, body }: { status: number; body: unknown }) => [
+  status,
+  (body as { errors?: { code: string }[]; code: string }).errors?.[0]?.code ?? (body as { code: string }).code,
+];
+const pointerOf = ({ body }: { body: unknown }) => (body as { errors: { pointer: string }[] }).errors[0]?.pointer;
+
+test('a benchmark is created with the defaults of the fields that are not given, and every member of a tenant may read it', async () => {
+  const { id, created_at, updated_at, ...rest } = await made({ slug: 'bug-fixes' });
+  assert.equal(rest, { ...FIELDS, ...DEFAULTS, slug: 'bug-fixes' });
+  assert.ok(id && created_at && updated_at);
+  const { key } = await addMember(p, 'MEMBER');
+  const { status, body, headers } = await read('bug-fixes', key);
+  assert.equal([status, body, headers.get('etag')], [200, { ...rest, id, created_at, updated_at }, '"0"']);
+  const list = (await p.send('GET', '/benchmarks', { key })).body as Json[];
+  assert.ok(list.some((one) => one.id === id));
+});
+
+test('every field can be set when a benchmark is created and when it is changed, and null resets a field to its default', async () => {
+  const all = {
+    default_harness: 'shell',
+    description: 'Fixes of bugs',
+    evaluator_config: { field: 'answer' },
+    is_active: false,
+    trajectory_builder: 'per_request',
+  };
+  const { slug, id, created_at, updated_at, ...rest } = await made(all);
+  assert.equal(rest, { ...FIELDS, ...DEFAULTS, ...all });
+  const nulls = Object.fromEntries([...Object.keys(FIELDS), ...Object.keys(all)].map((name) => [name, null]));
+  const reset = await change(slug, nulls);
+  assert.is(reset.status, 200, reset.text);
+  const { updated_at: _, ...after } = reset.body as Json;
+  assert.equal(after, { ...FIELDS, ...DEFAULTS, slug, id, created_at });
+  const changes = { ...all, display_name: 'Other', dataset_uri: 'https://example.org/other', evaluator_strategy: 'unit_tests' };
+  const { updated_at: __, ...changed } = (await change(slug, changes)).body as Json;
+  assert.equal(changed, { ...DEFAULTS, ...changes, slug, id, created_at });
+  assert.equal((await read(slug)).body, { ...changed, updated_at: __ });
+});
+
+test('a slug has 1 to 64 characters of a-z, 0-9 and hyphen, and is unique on the platform', async () => {
+  for (const slug of ['-', 'a', '0-', 'x'.repeat(64)]) assert.is((await create({ ...FIELDS, slug })).status, 201, slug);
+  for (const slug of ['', 'A', 'a_b', 'a b', 'é', 'a\n', 'x'.repeat(65)]) {
+    const refused = await create({ ...FIELDS, slug });
+    assert.equal([refused.status, pointerOf(refused)], [422, '/slug'], slug);
+  }
+  assert.equal(codeOf(await create({ ...FIELDS, slug: 'a' })), [409, 'taken']);
+});
+
+test('texts beyond their limits, unknown values and unknown fields are refused with 422', async () => {
+  const { slug } = await made({ display_name: 'x'.repeat(128), evaluator_strategy: 'x'.repeat(64) });
+  const uri = `https://example.com/${'x'.repeat(512 - 20)}`;
+  assert.is((await change(slug, { dataset_uri: uri })).status, 200);
+  const wrong: Json[] = [
+    { display_name: '' },
+    { display_name: 'x'.repeat(129) },
+    { evaluator_strategy: '' },
+    { evaluator_strategy: 'x'.repeat(65) },
+    { dataset_uri: '' },
+    { dataset_uri: `${uri}x` },
+    { default_harness: 'vim' },
+    { trajectory_builder: 'other' },
+    { evaluator_config: [] },
+    { is_active: 'yes' },
+    { read_only: 1 },
+    { slug: 'other' },
+    { more: 1 },
+  ];
+  for (const body of wrong) assert.is((await change(slug, body)).status, 422, JSON.stringify(body));
+  for (const body of wrong.filter((one) => !('slug' in one)))
+    assert.is((await create({ ...FIELDS, slug: `s-${count++}`, ...body })).status, 422, JSON.stringify(body));
+  for (const name of Object.keys(FIELDS))
+    assert.is((await create({ ...FIELDS, slug: `s-${count++}`, [name]: undefined })).status, 422, name);
+});
+
+test('a dataset URI that is no URL, no https URL, or leads to a private address is refused with 422', async () => {
+  const uris = [
+    'tasks',
+    'ftp://example.com/a',
+    'http://example.com/a',
+    'https://127.0.0.1/a',
+    'https://localhost/a',
+    'https://u:p@example.com/',
+  ];
+  for (const dataset_uri of uris) {
+    const refused = await create({ ...FIELDS, slug: `s-${count++}`, dataset_uri });
+    assert.equal([refused.status, pointerOf(refused)], [422, '/dataset_uri'], dataset_uri);
+  }
+});
+
+test('while a benchmark is read-only, only read_only itself can be changed, and it cannot be retired: anything else is 409', async () => {
+  const { slug } = await made({ read_only: true });
+  assert.equal(codeOf(await change(slug, { display_name: 'Other' })), [409, 'read_only']);
+  assert.equal(codeOf(await change(slug, { display_name: 'Other', read_only: false })), [409, 'read_only']);
+  assert.equal(codeOf(await retire(slug)), [409, 'read_only']);
+  const events = p.log.events.length;
+  assert.is((await change(slug, { ...FIELDS, read_only: true })).status, 200, 'nothing changes');
+  assert.is(p.log.events.length, events);
+  const opened = await change(slug, { read_only: false });
+  assert.equal([opened.status, (opened.body as Json).read_only], [200, false]);
+  assert.is((await change(slug, { display_name: 'Other', read_only: true })).status, 200);
+  assert.is((await change(slug, { read_only: null })).status, 200, 'null resets it to false');
+  assert.is((await retire(slug)).status, 204);
+});
+
+test('a retired benchmark is 404, and its slug can be used again by a benchmark with another id', async () => {
+  const { slug, id } = await made();
+  assert.is((await retire(slug)).status, 204);
+  assert.is((await read(slug)).status, 404);
+  assert.is((await change(slug, { display_name: 'Other' })).status, 404);
+  assert.is((await retire(slug)).status, 404);
+  const list = (await p.send('GET', '/benchmarks?limit=200')).body as Json[];
+  assert.not.ok(list.some((one) => one.id === id));
+  const again = await made({ slug });
+  assert.is.not(again.id, id);
+  assert.equal((await read(slug)).body, again);
+  assert.equal(codeOf(await create({ ...FIELDS, slug })), [409, 'taken']);
+});
+
+test('a change that changes nothing appends nothing, and an If-Match of another revision is 412', async () => {
+  const { slug } = await made();
+  const events = p.log.events.length;
+  assert.is((await change(slug, FIELDS)).status, 200);
+  assert.is((await change(slug, {})).status, 200);
+  assert.is(p.log.events.length, events);
+  assert.is((await change(slug, { display_name: 'A' }, { 'if-match': '"7"' })).status, 412);
+  const changed = await change(slug, { display_name: 'A' }, { 'if-match': '"0"' });
+  assert.equal([changed.status, changed.headers.get('etag')], [200, '"1"']);
+});
+
+test('a repeat with the same Idempotency-Key gets the first answer, also after the benchmark was retired', async () => {
+  const slug = `s-${count++}`;
+  const post = () => p.send('POST', '/benchmarks', { body: { ...FIELDS, slug }, headers: { 'idempotency-key': `create-${slug}` } });
+  const first = await post();
+  assert.equal([first.status, first.headers.get('location')], [201, `/benchmarks/${slug}`]);
+  const patch = () => change(slug, { display_name: 'B' }, { 'idempotency-key': `change-${slug}` });
+  const changed = await patch();
+  assert.is((await retire(slug)).status, 204);
+  assert.equal((await post()).body, first.body);
+  assert.equal((await patch()).body, changed.body);
+});
+
+test('only super-admins create, change and retire benchmarks, and anybody without a credential is refused', async () => {
+  const { slug } = await made();
+  const { key } = await addMember(p, 'OWNER');
+  assert.is((await create({ ...FIELDS, slug: 'mine' }, key)).status, 403);
+  assert.is((await p.send('PATCH', `/benchmarks/${slug}`, { key, body: { is_active: false } })).status, 403);
+  assert.is((await p.send('DELETE', `/benchmarks/${slug}`, { key })).status, 403);
+  assert.is((await read(slug, '')).status, 401);
+});
+
+const upload = async (content: string): Promise<Json> => {
+  const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'A', slug: `a${count++}` } })).body as Json).id;
+  const session = ((await p.send('POST', `${p.tenant}/agents/${agent}/sessions`, { body: {} })).body as Json).id;
+  const raw = formBody({ name: 'upload', filename: 'tasks.jsonl', content });
+  return (await p.send('POST', `${p.tenant}/sessions/${session}/attachments`, { raw, headers: { 'content-type': FORM_TYPE } }))
+    .body as Json;
+};
+
+test('an uploaded file is named by its url, and is copied to the platform with its digest', async () => {
+  const { url, sha256 } = await upload('{"id":"a"}\n\n{"id":7}\r\n{"prompt":"x"}\n');
+  const benchmark = await made({ dataset_uri: url });
+  assert.equal([benchmark.dataset_uri, benchmark.dataset_sha256], [url, sha256]);
+  assert.ok(await p.blobs.of('platform').exists(sha256 as string));
+  const path = new URL(url as string).pathname;
+  assert.equal((await made({ dataset_uri: path })).dataset_sha256, sha256, 'the path suffices');
+  const moved = (await change(benchmark.slug, { dataset_uri: FIELDS.dataset_uri })).body as Json;
+  assert.is(moved.dataset_sha256, null);
+});
+
+test('an uploaded file that is no dataset is refused with the number of the line', async () => {
+  const wrong: readonly (readonly [string, RegExp])[] = [
+    ['{"id":"a"}\n[1]\n', /Line 2 .* not a JSON object/],
+    ['{"id":"a"}\n\n{"id":"a"}\n', /Line 3 .* repeats the id a/],
+    ['{"id":""}', /Line 1 .* id/],
+    ['{"id":1.5}', /Line 1 .* id/],
+    [`{"id":"${'x'.repeat(129)}"}`, /Line 1 .* id/],
+    ['\n \n', /no tasks/],
+    ['{"id":', /Line 1/],
+    [Array.from({ length: 10_001 }, () => '{}').join('\n'), /more than 10000 tasks/],
+  ];
+  for (const [content, message] of wrong) {
+    const refused = await create({ ...FIELDS, slug: `s-${count++}`, dataset_uri: (await upload(content)).url });
+    assert.equal([refused.status, pointerOf(refused)], [422, '/dataset_uri'], refused.text);
+    assert.match(refused.text, message);
+  }
+});
+
+test('a file that does not exist, or is in a tenant of which the super-admin is no member, is 422 in the same way', async () => {
+  const { url, sha256 } = await upload('{}');
+  const other = await createSecondTenant(p, 'other');
+  const foreign = (url as string).replace(p.tenant_id, other.id);
+  const missing = (url as string).replace(sha256 as string, '0'.repeat(64));
+  const [one, two] = [
+    await create({ ...FIELDS, slug: 'x1', dataset_uri: foreign }),
+    await create({ ...FIELDS, slug: 'x1', dataset_uri: missing }),
+  ];
+  assert.equal(codeOf(one), [422, 'unknown_file']);
+  assert.equal(codeOf(two), [422, 'unknown_file']);
+});
+
+test('the platform stops', async () => {
+  await p.close();
+  await client.close();
+});
+
+test.run();
