@@ -102,7 +102,7 @@ test('a malformed id or name in the path gets 404 and has no effect', async () =
       for (const text of MALFORMED.filter((one) => !FREE_NAMES.includes(name) || !FREE_NAME.test(one))) {
         const path = pathOf(call, { [name]: encodeURIComponent(text) });
         const query = new URLSearchParams(requiredQuery(call)).toString();
-        const key = dataset.keys[/^\/(api\/v1\/)?admin\//.test(call.path) ? 'super-admin' : 'owner'];
+        const key = dataset.keys[/^\/(?:(?:api\/v1\/)?admin|benchmarks)\//.test(call.path) ? 'super-admin' : 'owner'];
         const body = jsonSchemaOf(call) ? { body: bodyFor(document, call, idsInBody(call)) } : {};
         const answer = await dataset.send(call.method, query ? `${path}?${query}` : path, { key, ...(call.method === 'GET' ? {} : body) });
         assert.is(answer.status, 404, `${call.operationId} ${JSON.stringify(text.slice(0, 40))}: ${answer.text}`);

@@ -161,8 +161,8 @@ test('a runner key allows reading its agent and its runtime, running its session
   const sessionOf = async (id: string) => ((await p.send('POST', `${p.tenant}/agents/${id}/sessions`, { body: {} })).body as CreatedKey).id;
   const sessions: Record<string, string> = { [agent]: await sessionOf(agent), [other]: await sessionOf(other) };
   for (const [name, { method, path }] of Object.entries(p.operations)) {
-    // Any credential may read the marketplace, which is the same for all.
-    if (path.startsWith('/marketplace')) continue;
+    // Any credential may read the marketplace and the benchmarks, which are the same for all.
+    if (method === 'get' && /^\/(?:marketplace|benchmarks)/.test(path)) continue;
     const ask = (id: string) =>
       p.send(method.toUpperCase(), path.replace(':tenant_id', p.tenant_id).replace(':session_id', sessions[id]!).replaceAll(/:\w+/g, id), {
         key,
