@@ -26,6 +26,7 @@ import { auditOperations } from './audit/audit-log.ts';
 import { auditProofOperations } from './audit/audit-proof.ts';
 import { eventOperations } from './audit/event-log.ts';
 import { benchmarkOperationsOf } from './benchmarks/benchmark.ts';
+import { benchmarkRunOperationsOf } from './benchmarks/benchmark-run.ts';
 import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
@@ -139,7 +140,10 @@ const areasOf = ({
     ...agentRuntimeOperationsOf(codeHost, oauth),
   },
   Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
-  Benchmarks: benchmarkOperationsOf({ ...datasets, assertReadable: findReadable }),
+  Benchmarks: {
+    ...benchmarkOperationsOf({ ...datasets, assertReadable: findReadable }),
+    ...benchmarkRunOperationsOf(datasets),
+  },
   Marketplace: marketplaceOperationsOf(importPorts),
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },

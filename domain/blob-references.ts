@@ -1,4 +1,5 @@
 import type { BenchmarkEvent } from './benchmarks/benchmark.ts';
+import type { BenchmarkRunEvent } from './benchmarks/benchmark-run.ts';
 import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
@@ -29,7 +30,9 @@ const digestsOfDataset = ({ dataset_sha256 }: { readonly dataset_sha256?: string
 const ofBenchmarks = {
   BenchmarkCreated: digestsOfDataset,
   BenchmarkUpdated: digestsOfDataset,
-} as const satisfies DigestsOf<BenchmarkEvent>;
+  BenchmarkRunQueued: digestsOfDataset,
+  BenchmarkTaskScored: ({ trajectory_sha256 }) => (trajectory_sha256 === null ? [] : [trajectory_sha256]),
+} as const satisfies DigestsOf<BenchmarkEvent | BenchmarkRunEvent>;
 
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {

@@ -25,6 +25,7 @@ const EXAMPLE_IDS = {
   message: 'ct8w3e6r1y5u0i7o2p4a9s6d1',
   listing: 'ch6j9k3m2n5b8v1c4x7z0l6q2',
   benchmark: 'cz9y3t6r1m4k7p0w2q5x8v1n4',
+  'benchmark run': 'cq7w2e9r4t1y6u3i8o5p0a2s7',
   upload: 'cg5h8j2k1l4z7x0c3v6b9n2m5',
   attachment: 'cf4g7h1j0k3l6z9x2c5v8b1n4',
   session: 'cs6d2f9g1h4j7k0l3z8x5c2v1',

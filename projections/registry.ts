@@ -3,6 +3,7 @@ import { models } from './agents/model.ts';
 import { auditHeads } from './audit/audit-head.ts';
 import { audit } from './audit/audit-log.ts';
 import { benchmarks } from './benchmarks/benchmark.ts';
+import { benchmarkRuns } from './benchmarks/benchmark-run.ts';
 import { costs } from './billing/cost.ts';
 import { plans } from './billing/plan.ts';
 import { credentialRequests } from './credentials/credential-request.ts';
@@ -31,6 +32,7 @@ export const projections = [
   apikeys,
   audit,
   auditHeads,
+  benchmarkRuns,
   benchmarks,
   blackouts,
   credentialRequests,

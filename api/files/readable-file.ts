@@ -1,20 +1,32 @@
 import { brandPictureWithDigest } from '../../commands/files/picture.ts';
 import { notFound } from '../../domain/refusal.ts';
+import { runFilesWithDigest } from '../../projections/benchmarks/benchmark-run.queries.ts';
 import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
+const FILES_OF_RUNS = {
+  dataset: { filename: 'dataset.jsonl', content_type: 'application/jsonl' },
+  trajectory: { filename: 'trajectory.json', content_type: 'application/json' },
+} as const;
+
+/** Finds the files with this digest in sessions and benchmark runs of the tenant: one of each for each agent. */
+const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<AgentFile[]> => {
+  const [ofSessions, ofRuns] = await Promise.all([filesWithDigest(reads, tenant, digest), runFilesWithDigest(reads, tenant, digest)]);
+  return [...ofSessions, ...ofRuns.map(({ agent_id, kind }) => ({ agent_id, ...FILES_OF_RUNS[kind] }))];
+};
+
 /**
- * Finds a file that the caller may read: a picture of the tenant, or a file of a session of an agent whose sessions
- * they may read.
+ * Finds a file that the caller may read: a picture of the tenant, or a file of a session or a benchmark run of an agent
+ * whose sessions they may read.
  * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
   if (!DIGEST.test(digest)) throw notFound();
   const picture = await brandPictureWithDigest(ctx, digest);
   if (picture) return picture;
-  const files = await filesWithDigest(ctx.reads, ctx.tenant, digest);
+  const files = await filesOfAgents(ctx, digest);
   let refusal: unknown = notFound();
   for (const file of files) {
     if (await ctx.may('agent:chat:read', file.agent_id)) return file;

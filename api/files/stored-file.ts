@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { notFound } from '../../domain/refusal.ts';
+import { benchmarkRuns } from '../../projections/benchmarks/benchmark-run.ts';
 import { sessions } from '../../projections/sessions/session.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { bytesInRange, rangeIn } from '../http/byte-range.ts';
@@ -23,7 +24,7 @@ const getFile = (runtime: Runtime) => {
   return async (c: Context): Promise<Response> => {
     const { info, params } = await authorize(c);
     assertNoQuery(c);
-    await runtime.readYourWrites.waitForOwnWrites(info.principal, [sessions.name], c.req.header('consistency-token'));
+    await runtime.readYourWrites.waitForOwnWrites(info.principal, [sessions.name, benchmarkRuns.name], c.req.header('consistency-token'));
     const ctx = runtime.context(info);
     const digest = params.digest!;
     const { filename, content_type } = await findReadable(ctx, digest);
@@ -60,7 +61,7 @@ const routes = [
     operationId: 'getFile',
     summary: 'Download a file',
     description:
-      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session that has the file; for a picture of the tenant, `tenant:read`.',
+      'The digest is the SHA-256 of the file. Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read` on an agent with a session or a benchmark run that has the file; for a picture of the tenant, `tenant:read`.',
     tag: 'Files',
     parameters: [headerParameter('Range', 'One range of bytes, such as `bytes=0-1023`', false)],
     responses: {

@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
-import { MAX_SORT_KEY } from '../../domain/event.ts';
 import { displayText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
-import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
 import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
+import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
@@ -48,21 +45,9 @@ const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>)
   };
 };
 
-/** The permission that a role must give so that its holder may read deliveries. */
-const CHAT = 'Chat (read-only)';
-
 /** Returns the agents whose deliveries the caller may read; undefined if it is every agent of the tenant. */
-const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
-  if (await ctx.may('tenant:integrations:read')) return undefined;
-  if (ctx.principal.kind !== 'user') return [];
-  const { user_id } = ctx.principal;
-  const { state } = await ctx.load(Tenant, ctx.tenant);
-  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes(CHAT));
-  const since = state.members[user_id]?.since ?? MAX_SORT_KEY;
-  const candidates = await agentsOpenTo(ctx.reads, { tenant_id: ctx.tenant, user_id, roles, since });
-  const readable = await Promise.all(candidates.map((agent_id) => ctx.may('agent:chat:read', agent_id)));
-  return candidates.filter((_, n) => readable[n]);
-};
+const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+  (await ctx.may('tenant:integrations:read')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
 export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
 

@@ -29,9 +29,9 @@ export type DatasetPorts<C extends Ctx> = Pick<DatasetHost, 'faultOfUrl'> & {
 
 const POINTER = '/dataset_uri';
 
-/** Reads a stored content. @throws Refusal invalid if it is larger than a dataset may be */
-export const readDataset = async ({ size, content }: ReadableBlob): Promise<Uint8Array> => {
-  if (size > MAX_DATASET_BYTES) throw invalid(POINTER, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
+/** Reads a stored dataset. `pointer` names the field of the request that leads to it. @throws Refusal invalid if it is larger than a dataset may be */
+export const readDataset = async ({ size, content }: ReadableBlob, pointer: string): Promise<Uint8Array> => {
+  if (size > MAX_DATASET_BYTES) throw invalid(pointer, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
   return Buffer.concat(await Array.fromAsync(content));
 };
 
@@ -61,7 +61,7 @@ const copyUpload = async <C extends Ctx>(
   });
   const blob = await inside.blobs.get(digest);
   if (!blob) throw unknownFile();
-  const bytes = await readDataset(blob);
+  const bytes = await readDataset(blob, POINTER);
   parseDataset(bytes, POINTER);
   return (await ctx.blobs.put(bytes)).sha256;
 };

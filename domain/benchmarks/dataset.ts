@@ -62,12 +62,14 @@ export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
 
 /**
  * Returns the tasks that a run has: those with these ids in the order of the dataset, or all of them.
- * @throws Refusal invalid if an id is unknown, or there are too many tasks for one run
+ * @throws Refusal invalid if an id is unknown or named twice, or there are too many tasks for one run
  */
 export const selectTasks = (tasks: readonly Task[], ids: readonly string[] | null): readonly Task[] => {
   const known = new Set(tasks.map(({ id }) => id));
   const unknown = ids?.findIndex((id) => !known.has(id)) ?? -1;
   if (unknown >= 0) throw invalid(`/tasks/${unknown}`, 'the dataset has no task with this id', 'unknown_task');
+  const repeated = ids?.findIndex((id, index) => ids.indexOf(id) < index) ?? -1;
+  if (repeated >= 0) throw invalid(`/tasks/${repeated}`, 'is named twice', 'duplicate');
   const wanted = ids && new Set(ids);
   const selected = wanted ? tasks.filter(({ id }) => wanted.has(id)) : tasks;
   if (selected.length <= MAX_RUN_TASKS) return selected;

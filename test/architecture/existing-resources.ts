@@ -68,6 +68,7 @@ export const createResources = async (p: TestPlatform) => {
   const benchmark = `b${Math.random().toString(36).slice(2)}`;
   const tasks = { dataset_uri: 'https://example.com/tasks.jsonl', evaluator_strategy: 'exact' };
   await made('/benchmarks', { slug: benchmark, display_name: 'Benchmark', ...tasks });
+  await made(`${p.tenant}/benchmark-runs`, { benchmark, agent_id: agent });
   const limits = { agents: 10_000, members: 10_000, cron_jobs: 10_000, webhooks_per_minute: 10_000 };
   const slug = `p${Math.random().toString(36).slice(2)}`;
   await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
@@ -101,7 +102,7 @@ export const createResources = async (p: TestPlatform) => {
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest, listing }: Resources) => {
+export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest, listing, benchmark }: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
@@ -110,7 +111,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
     ...{ url: ['https://git.example.com/agent.git', null], code_ref: ['main', 'release-2'] },
     ...{ price_id: ['price_team'], listing_id: [listing], version: [null, '1.0.0'] },
     ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
-    ...{ dataset_uri: ['https://example.com/other.jsonl'] },
+    ...{ dataset_uri: ['https://example.com/other.jsonl'], benchmark: [benchmark], tasks: [null, ['one']] },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
     ...{

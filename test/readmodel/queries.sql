@@ -7094,6 +7094,185 @@ from
 where
   "benchmark"."slug" = $1;
 
+-- benchmarkRunPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "benchmark_runs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+    order by
+      "run"."created_at" desc,
+      "run"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkRunPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "benchmark_runs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+      and ("run"."created_at", "run"."id") < ($3, $4)
+    order by
+      "run"."created_at" desc,
+      "run"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkRunPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "run"."doc" as "doc",
+      "run"."created_at" as "value",
+      "run"."id" as "id"
+    from
+      "benchmark_runs"."runs" as "run"
+    where
+      "run"."tenant_id" = $2
+    order by
+      "run"."created_at" asc,
+      "run"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- benchmarkRunPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "run"."doc" as "doc",
+              "run"."created_at" as "value",
+              "run"."id" as "id"
+            from
+              "benchmark_runs"."runs" as "run"
+            where
+              "run"."tenant_id" = $2
+              and ("run"."created_at", "run"."id") > ($3, $4)
+            order by
+              "run"."created_at" asc,
+              "run"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "run"."doc" as "doc",
+              "run"."created_at" as "value",
+              "run"."id" as "id"
+            from
+              "benchmark_runs"."runs" as "run"
+            where
+              "run"."tenant_id" = $5
+              and "run"."created_at" is null
+            order by
+              "run"."created_at" asc,
+              "run"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- runFilesWithDigest: call
+select distinct
+  on ("file"."agent_id") "file"."agent_id",
+  "file"."name"
+from
+  "benchmark_runs"."files" as "file"
+where
+  "file"."tenant_id" = $1
+  and "file"."sha256" = $2
+order by
+  "file"."agent_id"
+limit
+  200;
+
 -- listingPage: first page
 select
   string_agg("page"."doc", $1) filter (

@@ -171,6 +171,8 @@ POST   /tenant/{tenant_id}/marketplace/listings/{id}/versions/{version}/yank ten
 POST   /tenant/{tenant_id}/marketplace/install                          tenant:skills:write
 GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
+GET    /tenant/{tenant_id}/benchmark-runs                               tenant:read
+POST   /tenant/{tenant_id}/benchmark-runs                               agent:assign in body
 GET    /benchmarks                                                      any
 POST   /benchmarks                                                      platform
 GET    /benchmarks/{slug}                                               any

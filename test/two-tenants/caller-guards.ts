@@ -234,7 +234,7 @@ export const CALLER_GUARDS: readonly Mutant[] = [
   mutantSeenBy(
     'webhooks/tenant-deliveries.api.test.ts',
     'deliveries: the list of the tenant shows every member all of them',
-    'api/webhooks/delivery-list.ts',
+    'api/agents/readable-agents.ts',
     'candidates.filter((_, n) => readable[n])',
     'undefined',
   ),

@@ -189,6 +189,7 @@ const exampleField = (document: Document, field: Schema, ids: Readonly<Record<st
 const DEPENDENT_FIELDS: readonly (readonly [path: RegExp, fields: object])[] = [
   [/\/cron-jobs(?:\/preview)?$/, { kind: 'recurring', target_kind: 'internal_agent', interval_minutes: 60 }],
   [/^\/benchmarks$/, { dataset_uri: 'https://example.com/tasks.jsonl' }],
+  [/\/benchmark-runs$/, { benchmark: 'seeded' }],
   [/\/checkout-session$/, { price_id: PLAN_PRICE }],
   [/\/database-credentials$/, { host: 'db.example.com', sslmode: 'require', test_connection: false }],
   [/\/credentials$/, { config_key: CONFIG_KEY }],

@@ -1,0 +1,158 @@
+import type { Recorded } from '../event.ts';
+import { type ById, type Transient, withEntry } from '../immutable-record.ts';
+import type { Benchmark, Harness, TrajectoryBuilder } from './benchmark.ts';
+
+/** A run of an agent on tasks of a benchmark. Its delivery to the runner has the same id. */
+export const category = 'benchmarkrun';
+
+export const RUN_STATUSES = ['queued', 'running', 'completed', 'failed'] as const;
+export const TASK_STATUSES = ['pending', 'scored', 'failed'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** A run that has not ended after this time fails. */
+export const MAX_RUN_HOURS = 24;
+
+/**
+ * What a run is made of: the benchmark as it was when the run was queued, and the ids of the tasks.
+ * `dataset_sha256` is the digest of the dataset, which is among the files of the tenant.
+ */
+export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config' | 'dataset_uri'> & {
+  readonly benchmark_id: string;
+  /** The slug of the benchmark. */
+  readonly benchmark: string;
+  readonly agent_id: string;
+  readonly harness: Harness;
+  readonly trajectory_builder: TrajectoryBuilder;
+  readonly dataset_sha256: string;
+  readonly task_ids: readonly string[];
+};
+
+/**
+ * The result of a task: a score from 0 to 1, or why there is none. The trajectory, what the agent did, is among the files
+ * of the tenant.
+ */
+export type TaskResult = {
+  readonly score: number | null;
+  readonly seconds: number | null;
+  readonly error: string | null;
+  readonly trajectory_sha256: string | null;
+};
+
+type Ending = { readonly status: 'completed' | 'failed'; readonly score: number | null; readonly error: string | null };
+
+export type BenchmarkRunEvent =
+  | { type: 'BenchmarkRunQueued'; data: RunFields & { readonly expires_at: string } }
+  | { type: 'BenchmarkTaskScored'; data: TaskResult & { readonly agent_id: string; readonly task_id: string } }
+  | { type: 'BenchmarkRunFinished'; data: Ending & { readonly agent_id: string } };
+
+/** `results` are those of the tasks that have one, by the id of the task. */
+export type BenchmarkRun = RunFields & {
+  readonly status: 'absent' | RunStatus;
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly results: ById<TaskResult>;
+  readonly score: number | null;
+  readonly error: string | null;
+  readonly expires_at: string;
+  readonly finished_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export const initial: BenchmarkRun = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  benchmark_id: '',
+  benchmark: '',
+  agent_id: '',
+  harness: 'claude_code',
+  evaluator_strategy: '',
+  evaluator_config: {},
+  trajectory_builder: 'prefix_merging',
+  dataset_uri: '',
+  dataset_sha256: '',
+  task_ids: [],
+  results: {},
+  score: null,
+  error: null,
+  expires_at: '',
+  finished_at: null,
+  created_at: '',
+  updated_at: '',
+};
+
+const resultOf = ({ score, seconds, error, trajectory_sha256 }: TaskResult): TaskResult => ({ score, seconds, error, trajectory_sha256 });
+
+export const evolve = (run: BenchmarkRun, event: Recorded<BenchmarkRunEvent>, transient?: Transient): BenchmarkRun => {
+  const { type, data, id, tenant, at } = event;
+  switch (type) {
+    case 'BenchmarkRunQueued':
+      return { ...run, ...data, status: 'queued', id, tenant_id: tenant, created_at: at, updated_at: at };
+    case 'BenchmarkTaskScored':
+      return { ...run, status: 'running', results: withEntry(run.results, data.task_id, resultOf(data), transient), updated_at: at };
+    case 'BenchmarkRunFinished':
+      return { ...run, ...data, finished_at: at, updated_at: at };
+  }
+};
+
+/** A task as BenchmarkRunRead shows it. */
+export type TaskView = TaskResult & { readonly id: string; readonly status: (typeof TASK_STATUSES)[number] };
+
+/** Returns a task without a result. */
+export const pendingTask = (id: string): TaskView => ({
+  id,
+  status: 'pending',
+  score: null,
+  seconds: null,
+  error: null,
+  trajectory_sha256: null,
+});
+
+/** Returns a task with its result. */
+export const endedTask = (id: string, result: TaskResult): TaskView => ({
+  id,
+  status: result.error === null ? 'scored' : 'failed',
+  ...resultOf(result),
+});
+
+/** Returns the tasks of a run in the order of the dataset. */
+export const tasksOf = ({ task_ids, results }: Pick<BenchmarkRun, 'task_ids' | 'results'>): readonly TaskView[] =>
+  task_ids.map((id) => (Object.hasOwn(results, id) ? endedTask(id, results[id]!) : pendingTask(id)));
+
+const isOpen = ({ status }: BenchmarkRun): boolean => status === 'queued' || status === 'running';
+
+/** Queues a run at the time `at` (RFC 3339 UTC). */
+export const queue =
+  (fields: RunFields, at: string) =>
+  (run: BenchmarkRun): BenchmarkRunEvent[] => {
+    if (run.status !== 'absent') return [];
+    const expires_at = new Date(Date.parse(at) + MAX_RUN_HOURS * 3_600_000).toISOString();
+    return [{ type: 'BenchmarkRunQueued', data: { ...fields, expires_at } }];
+  };
+
+/** The mean of the scores of all tasks; a task without a score counts as 0. */
+const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): number =>
+  task_ids.reduce((sum, id) => sum + (results[id]?.score ?? 0), 0) / task_ids.length;
+
+/**
+ * Records the result of a task. The first result of a task counts. With the last one, the run is completed. Does nothing
+ * if the run has ended, belongs to another agent, or has no such task.
+ */
+export const scoreTask =
+  (agent_id: string, task_id: string, result: TaskResult) =>
+  (run: BenchmarkRun): BenchmarkRunEvent[] => {
+    const { task_ids } = run;
+    if (!isOpen(run) || run.agent_id !== agent_id || !task_ids.includes(task_id) || Object.hasOwn(run.results, task_id)) return [];
+    const results = withEntry(run.results, task_id, result);
+    const scored: BenchmarkRunEvent = { type: 'BenchmarkTaskScored', data: { agent_id, task_id, ...result } };
+    if (task_ids.some((id) => !Object.hasOwn(results, id))) return [scored];
+    const ending = { status: 'completed', score: meanScore(task_ids, results), error: null } as const;
+    return [scored, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
+  };
+
+/** Ends a run that has tasks without results. Does nothing if it has ended. */
+export const fail =
+  (error: string) =>
+  (run: BenchmarkRun): BenchmarkRunEvent[] =>
+    isOpen(run) ? [{ type: 'BenchmarkRunFinished', data: { agent_id: run.agent_id, status: 'failed', score: null, error } }] : [];

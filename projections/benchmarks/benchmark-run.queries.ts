@@ -1,0 +1,53 @@
+import type { RunStatus } from '../../domain/benchmarks/benchmark-run.ts';
+import { defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { BenchmarkRunRead, DATASET, table } from './benchmark-run.ts';
+
+export const BENCHMARK_RUN_SORTS = sortFields(table, BenchmarkRunRead);
+
+/** The runs of a tenant that a filter selects. With `agent_ids`, only those of these agents. */
+export type SelectedRuns = {
+  readonly tenant_id: string;
+  readonly agent_ids?: readonly string[] | undefined;
+  readonly agent_id?: string | undefined;
+  readonly benchmark?: string | undefined;
+  readonly status?: RunStatus | undefined;
+};
+
+const runList = defineList({ table }, (db, { tenant_id, agent_ids, agent_id, benchmark, status }: SelectedRuns) =>
+  db
+    .selectFrom('benchmark_runs.runs as run')
+    .where('run.tenant_id', '=', tenant_id)
+    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('run.agent_id', '=', fn.any(val(agent_ids!)))))
+    .$if(agent_id !== undefined, (query) => query.where('run.agent_id', '=', agent_id!))
+    .$if(benchmark !== undefined, (query) => query.where('run.benchmark', '=', benchmark!))
+    .$if(status !== undefined, (query) => query.where('run.status', '=', status!)),
+);
+
+/** Returns a page of the runs of a tenant, as BenchmarkRunRead. */
+export const benchmarkRunPage = (reads: Reads, runs: SelectedRuns, window: PageWindow): Promise<Page> => reads.page(runList, runs, window);
+
+/** A stored content as the runs of one agent have it: a dataset or a trajectory. */
+export type RunFile = { readonly agent_id: string; readonly kind: 'dataset' | 'trajectory' };
+
+/** The most agents that are considered for one content. */
+const MAX_AGENTS = 200;
+
+const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
+  db
+    .selectFrom('benchmark_runs.files as file')
+    .distinctOn('file.agent_id')
+    .select(['file.agent_id', 'file.name'])
+    .where('file.tenant_id', '=', tenant_id)
+    .where('file.sha256', '=', sha256)
+    .orderBy('file.agent_id')
+    .limit(({ lit }) => lit(MAX_AGENTS)),
+);
+
+/** Finds the datasets and trajectories with this digest in the runs of a tenant: one for each agent. */
+export const runFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string): Promise<RunFile[]> =>
+  (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, name }) => ({
+    agent_id: agent_id!,
+    kind: name === DATASET ? 'dataset' : 'trajectory',
+  }));
