@@ -16,6 +16,7 @@ import { agentMailOperations } from './agents/agent-mail.ts';
 import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
+import { assistantOperations } from './agents/assistant.ts';
 import { cloneAgentOperations } from './agents/clone-agent.ts';
 import { codeRefOperationsOf } from './agents/code-ref.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
@@ -110,6 +111,7 @@ const areasOf = ({
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
     ...agentOperations,
+    ...assistantOperations,
     ...cloneAgentOperations,
     ...favoriteAgentOperations,
     ...agentSettingsOperations,

@@ -3,10 +3,8 @@ import { AgentCreate, createAgent, deleteAgent } from '../../commands/agents/age
 import { loadFavorites } from '../../commands/agents/favorite-agent.ts';
 import { Restore, restoreAgent } from '../../commands/agents/restore-agent.ts';
 import * as Agent from '../../domain/agents/agent.ts';
-import { AGENT_ROLES } from '../../domain/agents/role-permissions.ts';
-import { MAX_SORT_KEY, type Position } from '../../domain/event.ts';
+import type { Position } from '../../domain/event.ts';
 import { invalid } from '../../domain/refusal.ts';
-import * as Tenant from '../../domain/tenants/tenant.ts';
 import { AGENT_SORTS, type AgentVisibility, agentCount, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
 import { AgentListRead, AgentRead, agents } from '../../projections/agents/agent.ts';
 import { writeCursor } from '../../projections/cursor.ts';
@@ -16,6 +14,7 @@ import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { withinAgentLimit } from './agent-limit.ts';
 import { agentDoc } from './agent-settings.ts';
+import { agentsWithLabel } from './visible-agents.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
@@ -29,18 +28,6 @@ const query = listQuery(
   },
   AGENT_SORTS,
 );
-
-/**
- * Returns which agents the caller may see. OWNER, ADMIN and AUDITOR see all agents of the tenant. Other members see the
- * agents on which they have the permission View.
- */
-const visibilityOf = async (ctx: Ctx): Promise<AgentVisibility> => {
-  if ((await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'))) return { all: true };
-  const { state } = await ctx.load(Tenant, ctx.tenant);
-  const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
-  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes('View'));
-  return { all: false, user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
-};
 
 const FOLD_BATCH = 20;
 
@@ -92,7 +79,7 @@ export const agentOperations = {
     reply: z.array(AgentListRead),
     projection: agents.name,
     run: async (ctx, { q, is_active, kind, favorite, as_of: _, ...window }) => {
-      const visibility = await visibilityOf(ctx);
+      const visibility = await agentsWithLabel(ctx);
       const filter = { q, is_active, kind, favorite };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))

@@ -1,27 +1,16 @@
 import { AgentClone, cloneAgent, findTenantOfAgent } from '../../commands/agents/clone-agent.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
-import { membershipPages } from '../../projections/identity/user.queries.ts';
 import { users } from '../../projections/identity/user.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { withinAgentLimit } from './agent-limit.ts';
+import { tenantsOfCaller } from './caller-tenants.ts';
 
 const PERMISSION = 'tenant:agents:create';
 
-/**
- * Returns the tenants in which the credential of the caller is valid, in pages. @throws Refusal forbidden if the caller
- * is no user
- */
-async function* tenantsOf({ principal, reads }: Ctx): AsyncGenerator<string[], void> {
-  if (principal.kind !== 'user')
-    throw new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });
-  if (principal.bound_to !== null) {
-    yield [principal.bound_to];
-    return;
-  }
-  for await (const page of membershipPages(reads, principal.user_id)) yield page.map(({ tenant_id }) => tenant_id);
-}
+/** The refusal for callers that are no users, such as runners. */
+const notPermitted = () => new Refusal('forbidden', `This needs the permission ${PERMISSION}`, { members: { permission: PERMISSION } });
 
 /**
  * Returns the tenant in which the caller may read the agent. For a credential that is not bound to a tenant, the read
@@ -30,10 +19,11 @@ async function* tenantsOf({ principal, reads }: Ctx): AsyncGenerator<string[], v
  * @throws Refusal not_found, forbidden, not_caught_up
  */
 const findSource = async (ctx: Ctx, source_id: string): Promise<string> => {
-  const search = () => findTenantOfAgent(ctx, source_id, tenantsOf(ctx));
+  const { principal, reads } = ctx;
+  if (principal.kind !== 'user') throw notPermitted();
+  const search = () => findTenantOfAgent(ctx, source_id, tenantsOfCaller(principal, reads));
   return search().catch(async (error) => {
-    const isBound = ctx.principal.kind !== 'user' || ctx.principal.bound_to !== null;
-    if (isBound || !(error instanceof Refusal && error.code === 'not_found')) throw error;
+    if (principal.bound_to !== null || !(error instanceof Refusal && error.code === 'not_found')) throw error;
     const end = await ctx.logEnd();
     if (end) await ctx.reads.passed(users.name, end);
     return search();

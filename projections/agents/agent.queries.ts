@@ -160,6 +160,20 @@ const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: 
 export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
   (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
 
+const chains = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('agents.agents as agent')
+    .select(['agent.id', 'agent.models'])
+    .where('agent.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(ids)))),
+);
+
+/** Returns the id of the primary model of each of these agents that has one, by the agent's id. */
+export const primaryModelsOf = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<Map<string, string>> => {
+  const rows = ids.length === 0 ? [] : await reads.rows(chains, { tenant_id, ids });
+  return new Map(rows.flatMap(({ id, models }) => (models as { model_id: string }[]).slice(0, 1).map(({ model_id }) => [id, model_id])));
+};
+
 /** An agent existed from the log position `born` until the position `died`. */
 const agentListAsOf = defineList({ table, includesDeleted: true }, (db, { tenant_id, at }: { tenant_id: string; at: string }) =>
   db

@@ -26,6 +26,8 @@ const SEMANTIC_PARAMETERS: Readonly<Record<string, string>> = {
   to: 'a time, or a token',
   to_position: 'a position',
   sort: 'a field of the list',
+  after: 'the id of an assistant',
+  before: 'the id of an assistant',
 };
 /** The texts that stand for the values of a query parameter. */
 const queryTexts = (schema: Schema): { text: string; isValid: boolean }[] => {

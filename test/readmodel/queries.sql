@@ -543,6 +543,16 @@ where
   and "access"."role" = any ($3)
   and "access"."given" > $4;
 
+-- primaryModelsOf: call
+select
+  "agent"."id",
+  "agent"."models"
+from
+  "agents"."agents" as "agent"
+where
+  "agent"."tenant_id" = $1
+  and "agent"."id" = any ($2);
+
 -- agentsOwnedBy: call
 select distinct
   "agent"."id"

@@ -6,7 +6,7 @@
  * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
  * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the
  * path contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`:
- * runners and API keys with a lesser role than that of their owner are refused.
+ * runners and API keys with a lesser role than that of their owner are refused. `but runners`: runners are refused.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -179,6 +179,7 @@ GET    /benchmarks/{slug}                                               any
 PATCH  /benchmarks/{slug}                                               platform
 DELETE /benchmarks/{slug}                                               platform
 GET    /me                                                              any
+GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
@@ -205,12 +206,13 @@ export type Rule = {
   readonly ofStarter: boolean;
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
+  readonly notRunners: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
   all: text
     .replace(
-      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user/g,
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners/g,
       '',
     )
     .split(' & '),
@@ -223,6 +225,7 @@ const ruleOf = (text: string): Rule => ({
   ofStarter: text.includes('of starter'),
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),
+  notRunners: text.includes('but runners'),
 });
 
 const rules = new Map(

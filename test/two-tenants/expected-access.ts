@@ -169,6 +169,7 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   if (rule.onSession) return [statusOnSession(who, rule, target)];
   if (rule.onReservation) return [who === 'runner' && target.tenant === 'own' ? 200 : 404];
   if (rule.ofUser) return [who.includes('runner') || LIMITED_KEYS.includes(who) ? 403 : 200];
+  if (rule.notRunners && who.includes('runner')) return [403];
   if (first === 'any') return [200];
   if (rule.inAnyTenant && who.includes('runner')) return [403];
   if (rule.inAnyTenant && !(who in HOLDERS)) return [404];

@@ -92,6 +92,8 @@ const NAMES: Readonly<Record<string, ResourceType>> = {
   rebuild: 'rebuild',
   event: 'parked event',
   target: 'agent',
+  after: 'agent',
+  before: 'agent',
 };
 
 /** The type of the resource that a parameter identifies. @throws Error if the parameter is not in these tables */

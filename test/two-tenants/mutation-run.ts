@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AGENT_GUARDS } from './agent-guards.ts';
 import { CALLER_GUARDS } from './caller-guards.ts';
 import type { Edit, Mutant } from './guard.ts';
 import { INVITATION_GUARDS } from './invitation-guards.ts';
@@ -12,6 +13,7 @@ import { TOOL_GUARDS } from './tool-guards.ts';
 
 const MUTANTS: readonly Mutant[] = [
   ...CALLER_GUARDS,
+  ...AGENT_GUARDS,
   ...RESOURCE_GUARDS,
   ...INVITATION_GUARDS,
   ...SESSION_GUARDS,

@@ -244,9 +244,13 @@ export const positionError = (
   return isEmpty && (now.body as unknown[]).length > 0 && !hasOnlyAgentRoles(who) ? 'is empty as of now' : null;
 };
 
+/** The operations that look for agents in all tenants of the caller, and show only those. */
+const OVER_TENANTS: readonly string[] = ['listAssistants'];
+
 /**
  * Whether the foreign tenant of this variant is the principal's own tenant. The expectations of this test do not apply
  * to such a variant.
  */
 export const isOwnTenant = (who: PrincipalName, call: Call, { states }: Variant): boolean =>
-  OTHER_TENANT_PRINCIPALS.includes(who) && call.idPositions.some(({ type }, index) => type === 'tenant' && states[index] === 'foreign');
+  OTHER_TENANT_PRINCIPALS.includes(who) &&
+  call.idPositions.some(({ type }, index) => (type === 'tenant' || OVER_TENANTS.includes(call.operationId)) && states[index] === 'foreign');

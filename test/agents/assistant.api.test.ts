@@ -1,0 +1,117 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+import { addMember, createSecondTenant } from '../fixtures/users.ts';
+
+type Assistant = { id: string; object: string; created_at: number; name: string; model: string; instructions: string | null };
+type List = { object: string; data: Assistant[]; first_id: string | null; last_id: string | null; has_more: boolean };
+
+const p = await createTestPlatform();
+const create = async (name: string, key?: string, tenant = p.tenant): Promise<string> => {
+  const body = { name, slug: name.toLowerCase(), description: `Is ${name}`, description_prompt: 'Be brief' };
+  return ((await p.send('POST', `${tenant}/agents`, { body, ...(key && { key }) })).body as Assistant).id;
+};
+const IDS: string[] = [];
+for (const name of ['A', 'B', 'C', 'D', 'E']) IDS.push(await create(name));
+const tenantKey = await p.createKey(p.tenant_id, p.eventsOf('UserRegistered')[0]!.id);
+await p.waitForProjections();
+
+const get = (query = '', key: string = tenantKey) => p.send('GET', `/v1/assistants${query}`, { key });
+const list = async (query = '', key?: string): Promise<List> => (await get(query, key)).body as List;
+const names = ({ data }: List): string => data.map(({ name }) => name).join('');
+
+test('agents are listed as assistants, the newest first, with their creation in Unix seconds and their primary model', async () => {
+  const [model] = p.eventsOf('ModelRegistered');
+  await p.send('PUT', `${p.tenant}/agents/${IDS[4]}/models`, { body: { model_ids: [model!.id] } });
+  await p.waitForProjections();
+  const agent = (await p.send('GET', `${p.tenant}/agents/${IDS[4]}`)).body as { created_at: string };
+  const found = await list();
+  assert.equal(found.data[0], {
+    id: IDS[4]!,
+    object: 'assistant',
+    created_at: Math.floor(Date.parse(agent.created_at) / 1_000),
+    name: 'E',
+    description: 'Is E',
+    model: (model!.data as { name: string }).name,
+    instructions: 'Be brief',
+    metadata: { tenant_id: p.tenant_id, slug: 'e', kind: 'user' },
+  } as never);
+  assert.is(found.data[1]!.model, 'default');
+  assert.equal([found.object, names(found), found.has_more], ['list', 'EDCBA', false]);
+  assert.equal([found.first_id, found.last_id], [IDS[4], IDS[0]]);
+});
+
+test('after and before select the page behind and in front of an assistant, in both orders', async () => {
+  const page = async (query: string) => {
+    const found = await list(query);
+    return `${names(found)}${found.has_more ? '+' : ''}`;
+  };
+  assert.is(await page('?limit=2'), 'ED+');
+  assert.is(await page(`?limit=2&after=${IDS[3]}`), 'CB+');
+  assert.is(await page(`?limit=2&after=${IDS[1]}`), 'A');
+  assert.is(await page(`?limit=2&before=${IDS[0]}`), 'CB+');
+  assert.is(await page(`?limit=2&before=${IDS[2]}`), 'ED');
+  assert.is(await page('?order=asc&limit=3'), 'ABC+');
+  assert.is(await page(`?order=asc&limit=3&after=${IDS[2]}`), 'DE');
+  assert.is(await page(`?order=asc&limit=1&before=${IDS[2]}`), 'B+');
+  assert.is(await page(`?after=${IDS[4]}&before=${IDS[0]}`), 'DCB');
+  assert.is(await page(`?limit=2&after=${IDS[4]}&before=${IDS[0]}`), 'DC+');
+  assert.is(await page(`?after=${IDS[0]}`), '');
+});
+
+test('an empty page has no first and no last id', async () => {
+  const { data, first_id, last_id, has_more } = await list(`?after=${IDS[0]}`);
+  assert.equal([data, first_id, last_id, has_more], [[], null, null, false]);
+});
+
+test('the limit is 1 to 100, and unknown parameters, orders and assistants are refused', async () => {
+  const statuses = async (...queries: string[]) => Promise.all(queries.map(async (query) => (await get(query)).status));
+  assert.equal(await statuses('?limit=1', '?limit=100'), [200, 200]);
+  assert.equal(
+    await statuses('?limit=0', '?limit=101', '?order=up', '?sort=name', '?after=x', `?before=c${'0'.repeat(24)}`),
+    Array(6).fill(422),
+  );
+});
+
+test('a member sees only the agents on which they may see, and cannot find out about others by after', async () => {
+  const { key, user_id } = await addMember(p, 'MEMBER');
+  assert.is(names(await list('', key)), '');
+  await p.send('PUT', `${p.tenant}/agents/${IDS[1]}/roles/${user_id}`, { body: { role: 'VIEWER' } });
+  await p.waitForProjections();
+  assert.is(names(await list('', key)), 'B');
+  assert.equal([(await get(`?after=${IDS[1]}`, key)).status, (await get(`?after=${IDS[0]}`, key)).status], [200, 422]);
+});
+
+test('a key that is bound to no tenant lists the agents of all tenants of its user in one order', async () => {
+  const second = await createSecondTenant(p);
+  const other = await create('Z', second.key, second.tenant);
+  await p.waitForProjections();
+  assert.not.ok(
+    (await list()).data.some(({ id }) => id === other),
+    'the key of one tenant shows no agents of the other',
+  );
+  assert.is(names(await list('', p.key)), 'EDCBA', 'its user is no member of the second tenant');
+  await p.send('POST', `${second.tenant}/members`, { body: { email: 'admin@annals.localhost', role: 'ADMIN' }, key: second.key });
+  await p.waitForProjections();
+  assert.is(names(await list('', p.key)), 'ZEDCBA');
+  assert.is(names(await list(`?limit=2&after=${other}`, p.key)), 'ED');
+  assert.is(names(await list(`?limit=2&before=${IDS[3]}`, p.key)), 'ZE');
+});
+
+test('agents of a suspended tenant are not shown, even if the user has a role on them', async () => {
+  const { id, tenant, key } = await createSecondTenant(p, 'suspended');
+  const agent = await create('Y', key, tenant);
+  await p.send('POST', `${tenant}/members`, { body: { email: 'admin@annals.localhost', role: 'MEMBER' }, key });
+  await p.send('PUT', `${tenant}/agents/${agent}/roles/${p.eventsOf('UserRegistered')[0]!.id}`, { body: { role: 'VIEWER' }, key });
+  await p.waitForProjections();
+  assert.ok((await list('', p.key)).data.some(({ name }) => name === 'Y'));
+  assert.is((await p.send('POST', `/admin/tenants/${id}/suspend`, { body: { reason: 'Unpaid' } })).status, 200);
+  assert.not.ok((await list('', p.key)).data.some(({ name }) => name === 'Y'));
+});
+
+test('a runner key is refused, and so is a request without a credential', async () => {
+  const made = (await p.send('POST', `${p.tenant}/agents/${IDS[0]}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
+  assert.equal([(await get('', made.key)).status, (await get('', '')).status], [403, 401]);
+});
+
+test.run();
