@@ -48,6 +48,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   diffSkill: 'two times of its own',
   diffTool: 'two times of its own',
   diffTenant: 'two times of its own',
+  listBenchmarkRuns: 'a list that is not among those of decisions.md',
   listCronJobs: 'a list that is not among those of decisions.md; each of them has it',
   listCronRuns: 'decisions that never change',
   listCronBlackouts: 'a list that is not among those of decisions.md; each of them has it',
