@@ -3,22 +3,42 @@ import type { Recorded } from './event.ts';
 export const category = 'key';
 
 /** `wrapped` is a key, encrypted with the master key. Because it is encrypted, it can be part of backups of the log. */
+type NewKey = { kid: string; wrapped: string };
+
+/**
+ * `KeysRewrapped` holds all keys of its stream, encrypted with another master key. So the events before it can be
+ * removed when the master key that they need is no longer used.
+ */
 export type WrappedKeyEvent =
-  | { type: 'PlatformKeyCreated'; data: { kid: string; wrapped: string } }
-  | { type: 'DataKeyCreated'; data: { kid: string; wrapped: string } };
+  | { type: 'PlatformKeyCreated'; data: NewKey }
+  | { type: 'DataKeyCreated'; data: NewKey }
+  | { type: 'KeysRewrapped'; data: { keys: readonly (NewKey & { created_at: string })[] } };
+
+/**
+ * A key. `wrapped` is encrypted with the newest master key, `earlier` with those before it, the oldest first.
+ * `created_at` is RFC 3339 UTC.
+ */
+export type WrappedKey = NewKey & { readonly created_at: string; readonly earlier: readonly string[] };
 
 /**
  * The wrapped keys of one tenant, the oldest first. The last key encrypts new secrets. The earlier ones decrypt the
  * secrets that they encrypted.
  */
-export type WrappedKeys = readonly { kid: string; wrapped: string }[];
+export type WrappedKeys = readonly WrappedKey[];
 
 export const initial: WrappedKeys = [];
 
-export const evolve = (keys: WrappedKeys, event: Recorded<WrappedKeyEvent>): WrappedKeys => {
-  switch (event.type) {
+const rewrap = (keys: WrappedKeys, { kid, wrapped, created_at }: NewKey & { created_at: string }): WrappedKey => {
+  const known = keys.find((key) => key.kid === kid);
+  return { kid, wrapped, created_at, earlier: known ? [...known.earlier, known.wrapped] : [] };
+};
+
+export const evolve = (keys: WrappedKeys, { type, data, at }: Recorded<WrappedKeyEvent>): WrappedKeys => {
+  switch (type) {
     case 'PlatformKeyCreated':
     case 'DataKeyCreated':
-      return [...keys, event.data];
+      return [...keys, { ...data, created_at: at, earlier: [] }];
+    case 'KeysRewrapped':
+      return data.keys.map((key) => rewrap(keys, key));
   }
 };

@@ -14,6 +14,7 @@ import { storeCommand } from './cli/store-commands.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
 import { triggerCommand } from './cli/trigger-command.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
+import { vaultCommand } from './cli/vault-commands.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
 import { fail, finish, printError } from './processes/exit.ts';
@@ -64,6 +65,7 @@ const main = defineCommand({
     restore: restoreCommand,
     keys: keysCommand,
     audit: auditCommand,
+    vault: vaultCommand,
     deliveries: deliveriesCommand,
     cron: cronCommand,
     trigger: triggerCommand,

@@ -100,7 +100,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|deactivated|dead_lettered|expired|failed|favorited|finished|job_paused|link_answered|linked|opened_to_tenant|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|restored|resumed|retried|rotated|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
+    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|expired|failed|favorited|finished|job_paused|link_answered|linked|opened_to_tenant|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 
@@ -124,7 +124,7 @@ const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed|erasure_started|erased)$|user\.suspended$|delivery\.dead_lettered$)/],
   [
     2,
-    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
+    /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|master_key\.|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
   ],
   [2, /[._](?:deleted|disconnected|disallowed|rotated)$/],
 ];

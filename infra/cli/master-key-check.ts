@@ -1,9 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import { PLATFORM } from '../../domain/event.ts';
 import type { WrappedKeys } from '../../domain/wrapped-key.ts';
 import { openLog } from '../eventstore/client.ts';
-import { loadMasterKey } from '../vault/master-key.ts';
-import { readWrappedKeys, unwrapKey } from '../vault/wrapped-keys.ts';
+import { openMasterKeys } from '../vault/master-keys.ts';
+import { NAME_KEY, readWrappedKeys, unwrapKeys } from '../vault/wrapped-keys.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
 const RESTORE_ADVICE = 'restore it from its copy, or set MASTER_KEY_FILE to the key that this platform was started with';
@@ -16,7 +15,7 @@ type Problem = { readonly message: string; readonly advice: string };
  */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys | null> => {
   const log = openLog(url);
-  return readWrappedKeys(log, PLATFORM, 'name')
+  return readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)
     .catch(() => null)
     .finally(() => log.close());
 };
@@ -28,8 +27,8 @@ const modeProblems = (file: string): Problem[] => {
 
 const keyProblems = async (file: string, wrapped: WrappedKeys | null): Promise<Problem[]> => {
   try {
-    const key = await loadMasterKey(file, false);
-    if (wrapped?.[0]) unwrapKey(key, PLATFORM, 'name', wrapped[0]);
+    const masters = await openMasterKeys(file, false);
+    await unwrapKeys(masters, NAME_KEY, wrapped ?? []);
     return [];
   } catch (error) {
     return [{ message: (error as Error).message, advice: RESTORE_ADVICE }];

@@ -133,6 +133,13 @@ export const openLog = (url: string, { onDamage = () => {}, onAppend = () => {} 
         if (logError.kind !== 'gone') throw logError;
       }
     },
+    truncate: async (stream, before) => {
+      try {
+        await withDeadline(DEFAULT_DEADLINE_MS, client.setStreamMetadata(stream, { truncateBefore: before }));
+      } catch (error) {
+        throw toLogError(error);
+      }
+    },
     last: (stream) => lastOf(client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
     readAll: async function* ({ from, backwards = false, limit } = {}) {
       const source = client.readAll({ direction: backwards ? BACKWARDS : FORWARDS, fromPosition: from ?? (backwards ? END : START) });

@@ -63,6 +63,11 @@ export type Log = {
    * @throws LogError unavailable, damaged
    */
   tombstone: (stream: string) => Promise<void>;
+  /**
+   * Hides the stream's events before this revision for ever. The store frees their disk space when it is scavenged.
+   * @throws LogError gone, unavailable, damaged
+   */
+  truncate: (stream: string, before: number) => Promise<void>;
   /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**

@@ -9,6 +9,7 @@ import { addDependencyMetrics, type DependencyChecks, measureAppends } from '../
 import { addSpoolMetrics, countDrained } from '../metrics/spool-metrics.ts';
 import type { OnRefused } from '../ratelimit/limiter.ts';
 import { loadMasterKey } from '../vault/master-key.ts';
+import type { Vault } from '../vault/vault.ts';
 import { memoizeFor } from './readiness.ts';
 
 const MASTER_KEY_TTL_MS = 30_000;
@@ -16,16 +17,16 @@ const MASTER_KEY_TTL_MS = 30_000;
 type SpoolState = DropFirst<Parameters<typeof addSpoolMetrics>>;
 type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Whether the file still holds the key with this id. */
-const holdsKey = (file: string, id: string): Promise<boolean> =>
+/** Whether the file holds one of the keys with these ids. */
+const holdsKey = (file: string, ids: readonly string[]): Promise<boolean> =>
   loadMasterKey(file, false).then(
-    ({ kid }) => kid === id,
+    ({ kid }) => ids.includes(kid),
     () => false,
   );
 
 /**
  * Creates the metrics of the process `serve`, with the functions that its parts call to be measured. `addServices` adds
- * those that need open connections; it is called when the vault has loaded the master key.
+ * those that need open connections.
  */
 export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyFile'>) => {
   const metrics = createProcessMetrics('serve');
@@ -51,12 +52,11 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     addSpool: (...state: SpoolState): void => addSpoolMetrics(metrics, ...state),
     /** Ends the log of requests. */
     close: requestLog.close,
-    addServices: async (checks: DependencyChecks): Promise<void> => {
+    addServices: (checks: DependencyChecks, { masterKeyIds }: Pick<Vault, 'masterKeyIds'>): void => {
       addDependencyMetrics(metrics, checks);
-      const { kid } = await loadMasterKey(config.masterKeyFile, false);
-      const isReadable = memoizeFor(MASTER_KEY_TTL_MS, () => holdsKey(config.masterKeyFile, kid));
+      const isReadable = memoizeFor(MASTER_KEY_TTL_MS, () => holdsKey(config.masterKeyFile, masterKeyIds()));
       metrics.addGroup({
-        help: { annals_master_key_readable: 'Whether MASTER_KEY_FILE still holds the key that this process uses (1) or not (0)' },
+        help: { annals_master_key_readable: 'Whether MASTER_KEY_FILE holds a key that opens this log (1) or not (0)' },
         read: async () => [{ labels: {}, values: { annals_master_key_readable: (await isReadable()) ? 1 : 0 } }],
       });
     },

@@ -118,6 +118,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     logger,
     'the vault',
   );
+  const keyChanges = await retryUntilAvailable(vault.watchKeys, logger, 'the vault');
   const cache = openApplicationCache(log);
   await retryUntilAvailable(cache.start, logger, 'the cache');
   const reads = await createReads(config.databaseUrl!, logger);
@@ -126,7 +127,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   const broker = connectInBackground(config, logger);
   const blobPlace = await openBlobPlace(config);
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
-  const spool = openSpool({ dir: spoolDirectory(config.annalsData), key: vault.localKey('spool'), logger });
+  const spool = openSpool({ dir: spoolDirectory(config.annalsData), key: vault.spoolKeys.key, olderKeys: vault.spoolKeys.older, logger });
   // Before deliveries are accepted, it must be known which integrations have deliveries that wait in the spool.
   await Promise.race([spool.opened, sleep(SPOOL_OPEN_TIMEOUT_MS, undefined, { ref: false })]);
   return {
@@ -146,6 +147,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
     blobs: openBlobStore(blobPlace, vault, (cause) => logger.warn({ err: cause }, 'the file store failed')),
     close: async (): Promise<void> => {
       await cache.close();
+      await keyChanges.stop();
       await spool.close();
       await Promise.all([reads.close(), quotas.close(), windows.close(), projectionAdmin.close(), broker.close(), log.close()]);
     },
@@ -182,7 +184,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const connections = await openConnections(config, logger, metrics.onAppend);
   const { log, vault, cache, reads, quotas, windows, broker, projectionAdmin, blobs, blobsWork, hasBlobs, spool } = connections;
   const checks = { event_store: () => log.ping().then(() => true), postgres: reads.healthy, nats: broker.isHealthy };
-  await metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) });
+  metrics.addServices({ ...checks, ...(hasBlobs && { file_store: blobsWork }) }, vault);
   const limits = createRateLimiter(RATE_LIMIT_POLICIES, createQuotaSync(quotas), metrics.onRateLimited);
   const storedDelivery = readDelivery({ log, vault, logger });
   const { evaluate: evaluateTrial, close: closeTrials } = createRuleEvaluator({ logger, timeLimitMs: TRIAL_TIME_LIMIT_MS });

@@ -15,6 +15,7 @@ import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startUsageCounter } from '../reactors/count-usage.ts';
 import { startTenantEraser } from '../reactors/erase-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
+import { startRotationFinisher } from '../reactors/finish-rotations.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { startAgentMessenger } from '../reactors/message-agents.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
@@ -27,6 +28,7 @@ import { startCredentialRevoker } from '../reactors/revoke-runner-credentials.ts
 import { startScheduler } from '../reactors/scheduler.ts';
 import { startHeadSigner } from '../reactors/sign-audit-heads.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
+import { createLazyVault, type LazyVault } from '../vault/lazy-vault.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
 type Closable = { readonly close: () => Promise<void> };
@@ -47,30 +49,23 @@ const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
   return { name: 'recording of acknowledgements', works: reason === null, reason, remedy: isStreamStopped ? STOPPED_STREAM_REMEDY : null };
 };
 
-/** Opens the vault, whose modules are loaded only when it is needed. */
-const openTenantVault = async ({ masterKeyFile }: Config, log: Log) =>
-  (await import('../vault/vault.ts')).openVault({ log, masterKeyFile });
-
-/**
- * Opens what calling external targets needs. The modules are loaded only when the first target is to be called, which
- * saves memory.
- */
-const openTargetServices = async (config: Config, log: Log) => {
+/** What calling external targets needs. The modules are loaded only when the first target is to be called. */
+const openTargetServices = async (config: Config, vault: LazyVault) => {
   const { createGuardedClient } = await import('../egress/guarded-client.ts');
-  return { client: createGuardedClient({ allow: config.egressAllow }), vault: await openTenantVault(config, log) };
+  return { client: createGuardedClient({ allow: config.egressAllow }), vault: await vault.open() };
 };
 
 /** Opens what renewing tokens needs, only when tokens are due. */
-const openRenewalServices = async (config: Config, log: Log, logger: Logger) => {
-  const { client, vault } = await openTargetServices(config, log);
+const openRenewalServices = async (config: Config, opener: LazyVault, logger: Logger) => {
+  const { client, vault } = await openTargetServices(config, opener);
   const { createOAuthClients } = await import('../oauth/oauth-clients.ts');
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
 /** Opens the key that signs audit heads. The modules are loaded only when the first head is to be signed. */
-const openHeadKey = async (config: Config, log: Log) => {
+const openHeadKey = async (log: Log, vault: LazyVault) => {
   const { openSigningKey } = await import('../audit/signing-key.ts');
-  return openSigningKey({ log, vault: await openTenantVault(config, log) });
+  return openSigningKey({ log, vault: await vault.open() });
 };
 
 /** The reactors that need the broker. */
@@ -105,13 +100,15 @@ export const work = async (config: Config): Promise<Closable> => {
   let streamReports: NodeJS.Timeout | undefined;
   const reactorStatuses = () => (ofBroker ? [relayStatus(ofBroker.relay), recorderStatus(ofBroker.recorder)] : []);
   const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: reactorStatuses });
+  const vault = createLazyVault(log, config.masterKeyFile);
   const timedParts = { log, databaseUrl: config.databaseUrl!, logger };
   const timed = [
     ...[startTenantCloser, startSessionExpirer, startDeliveryReplayer, startScheduler].map((start) => start(timedParts)),
-    startTargetCaller({ ...timedParts, services: () => openTargetServices(config, log) }),
-    startAgentMessenger({ ...timedParts, openVault: () => openTenantVault(config, log) }),
-    startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, log, logger) }),
-    startHeadSigner({ ...timedParts, openKey: () => openHeadKey(config, log) }),
+    startTargetCaller({ ...timedParts, services: () => openTargetServices(config, vault) }),
+    startAgentMessenger({ ...timedParts, openVault: vault.open }),
+    startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, vault, logger) }),
+    startHeadSigner({ ...timedParts, openKey: () => openHeadKey(log, vault) }),
+    startRotationFinisher({ ...timedParts, masterKeyFile: config.masterKeyFile, annalsData: config.annalsData }),
   ];
   const eraser = startTenantEraser({
     ...timedParts,
@@ -152,6 +149,7 @@ export const work = async (config: Config): Promise<Closable> => {
       await broker.close();
       await Promise.all(timed.map((reactor) => reactor.close()));
       await Promise.all(followers.map((reactor) => reactor.close()));
+      await vault.close();
       await projector.close();
       await log.close();
     },

@@ -31,6 +31,8 @@ export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
 export type SpoolStorageOptions = {
   readonly dir: string;
   readonly key: NamedKey;
+  /** Keys that decrypt what was written with them before. */
+  readonly olderKeys?: readonly NamedKey[];
   readonly limits?: SpoolLimits;
   readonly minFreeBytes?: number;
 };
@@ -39,7 +41,7 @@ export type SpoolStorageOptions = {
  * Opens the file of this process in the directory of the spool, creates both if they do not exist, and locks the file.
  * All methods block, so they belong in a thread of their own. @throws Error if the directory cannot be used
  */
-export const openSpoolStorage = ({ dir, key, limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
+export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
   makeDirectory(dir);
   const slot = lockFreeSlot(dir);
   let file = openSpoolFile(slot.path);
@@ -125,7 +127,7 @@ export const openSpoolStorage = ({ dir, key, limits = LIMITS, minFreeBytes = MIN
     first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
       file.first(page).flatMap(({ seq, ...sealed }) => {
         try {
-          return [{ seq, entry: openEntry(key, sealed) }];
+          return [{ seq, entry: openEntry([key, ...olderKeys], sealed) }];
         } catch (error) {
           park(seq, (error as Error).message);
           onUnreadable(`a delivery in ${slot.path} cannot be read: ${(error as Error).message}`);

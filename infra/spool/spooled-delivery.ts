@@ -70,10 +70,11 @@ export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntr
   return { ...rest, kid, content: Buffer.concat([nonce, ...parts, cipher.final(), cipher.getAuthTag()]) };
 };
 
-/** Decrypts a row of the spool. @throws Error if it was sealed with another key, or was changed */
-export const openEntry = ({ kid, key }: NamedKey, sealed: SealedEntry): SpoolEntry => {
-  const { kid: usedKid, content, ...rest } = sealed;
-  if (usedKid !== kid) throw new Error(`it was sealed with the master key ${usedKid}, not with ${kid}: set MASTER_KEY_FILE`);
+/** Decrypts a row of the spool. @throws Error if it was sealed with none of these keys, or was changed */
+export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): SpoolEntry => {
+  const { kid, content, ...rest } = sealed;
+  const key = keys.find((named) => named.kid === kid)?.key;
+  if (!key) throw new Error(`it was sealed with the key ${kid}, which this platform does not know: set MASTER_KEY_FILE`);
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), OPTIONS)
     .setAAD(associatedData(sealed))

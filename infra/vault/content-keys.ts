@@ -14,8 +14,11 @@ export type ContentKey = { readonly kid: string; readonly key: KeyObject };
  */
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
-/** Content keys in memory. `forgetAll` drops those of all tenants; they are derived again when they are needed. */
-export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void };
+/**
+ * Content keys in memory. `forgetAll` drops those of all tenants; they are derived again when they are needed.
+ * `refresh` derives the key of a tenant from its newest data key again, if it is in memory.
+ */
+export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void; readonly refresh: (tenant: string) => Promise<void> };
 
 const MAX_KEYS = 20_000;
 
@@ -40,5 +43,8 @@ export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCa
     const name = kid === undefined ? tenant : `${tenant}.${kid}`;
     return cached.get(name) ?? load(name, tenant, kid);
   };
-  return Object.assign(contentKey, { forgetAll: cached.clear });
+  const refresh = async (tenant: string): Promise<void> => {
+    if (cached.peek(tenant)) await load(tenant, tenant, undefined);
+  };
+  return Object.assign(contentKey, { forgetAll: cached.clear, refresh });
 };

@@ -2,7 +2,8 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { createLruMap } from '../lru-map.ts';
 import type { NamedKey } from './cipher.ts';
-import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
+import type { MasterKeys } from './master-keys.ts';
+import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 
 /** A tenant's data keys, oldest first. */
 type DataKeys = readonly NamedKey[];
@@ -27,6 +28,11 @@ export type DataKeyCache = {
    * @throws UnknownKey @throws Refusal unavailable if a key cannot be decrypted @throws LogError
    */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
+  /**
+   * If keys of the tenant are in memory, reads them again. Until that has succeeded, those in memory are used. Returns
+   * whether they were read.
+   */
+  readonly refresh: (tenant: string) => Promise<boolean>;
   /** Drops the tenant's keys from memory. */
   readonly forget: (tenant: string) => void;
 };
@@ -50,13 +56,13 @@ const isOfLog = (error: unknown): boolean => error instanceof LogError && error.
 /**
  * Creates a cache of the tenants' decrypted data keys. It keeps the keys of the most recently used tenants in memory.
  */
-export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKeys = () => {}): DataKeyCache => {
+export const createDataKeyCache = (log: Log, masters: MasterKeys, report: ReportKeys = () => {}): DataKeyCache => {
   const keysByTenant = createLruMap<string, Promise<DataKeys>>({ capacity: MAX_TENANTS });
 
   const load = async (tenant: string): Promise<DataKeys> => {
     try {
       const wrapped = await readWrappedKeys(log, tenant, DATA_KEY_ID);
-      const keys = wrapped.map((each) => unwrapKey(master, tenant, DATA_KEY_ID, each));
+      const keys = await unwrapKeys(masters, { tenant, id: DATA_KEY_ID }, wrapped);
       report(tenant, null);
       return keys;
     } catch (error) {
@@ -66,7 +72,7 @@ export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKey
     }
   };
 
-  const create = async (tenant: string): Promise<DataKeys> => [await createKey(log, master, tenant, DATA_KEY_ID)];
+  const create = async (tenant: string): Promise<DataKeys> => [await createKey(log, masters, { tenant, id: DATA_KEY_ID })];
 
   const store = (tenant: string, keys: Promise<DataKeys>): Promise<DataKeys> => {
     keysByTenant.set(tenant, keys);
@@ -84,6 +90,12 @@ export const createDataKeyCache = (log: Log, master: NamedKey, report: ReportKey
       const found = (await keysOf(tenant)).find(hasId) ?? (await store(tenant, load(tenant))).find(hasId);
       if (!found) throw new UnknownKey(tenant, kid);
       return found.key;
+    },
+    refresh: async (tenant) => {
+      if (!keysByTenant.peek(tenant)) return false;
+      const keys = await load(tenant).catch(() => null);
+      if (keys) keysByTenant.set(tenant, Promise.resolve(keys));
+      return keys !== null;
     },
     forget: keysByTenant.delete,
   };

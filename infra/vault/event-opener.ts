@@ -1,10 +1,9 @@
-import { PLATFORM } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type ContentKeys, createContentKeys } from './content-keys.ts';
 import { createDataKeyCache } from './data-key-cache.ts';
-import { loadMasterKey } from './master-key.ts';
+import { openMasterKeys } from './master-keys.ts';
 import { createEventOpener, type SealedEvents } from './sealed-events.ts';
-import { readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
+import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 
 /**
  * Creates the function that opens sealed events, for a process that seals nothing: it creates no key. The master key is
@@ -14,11 +13,10 @@ import { readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
  */
 export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): SealedEvents['openEvent'] => {
   const load = async (): Promise<ContentKeys> => {
-    const master = await loadMasterKey(masterKeyFile, false);
+    const masters = await openMasterKeys(masterKeyFile, false);
     // A wrong master key must not look like a damaged data key, for which events would be skipped.
-    const [nameKey] = await readWrappedKeys(log, PLATFORM, 'name');
-    if (nameKey) unwrapKey(master, PLATFORM, 'name', nameKey);
-    return createContentKeys(createDataKeyCache(log, master));
+    await unwrapKeys(masters, NAME_KEY, await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id));
+    return createContentKeys(createDataKeyCache(log, masters));
   };
 
   let loading: Promise<ContentKeys> | null = null;

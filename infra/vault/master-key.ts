@@ -1,9 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { NamedKey } from './cipher.ts';
 
 const KEY_BYTES = 32;
+
+/** The end of the name of the file with the next master key, beside MASTER_KEY_FILE, while a rotation runs. */
+export const NEXT_SUFFIX = '.next';
+/** What follows the name of MASTER_KEY_FILE in the name of a replaced key. Its id follows. */
+export const OLD_SUFFIX = '.old-';
 
 /**
  * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
@@ -16,7 +21,59 @@ export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<N
   if (!key)
     throw new Error(`the master key ${file} is missing, but the log contains keys that it wrapped: restore it, or set MASTER_KEY_FILE`);
   if (key.length !== KEY_BYTES) throw new Error(`the master key ${file} must be ${KEY_BYTES} bytes, not ${key.length}`);
-  return { kid: createHash('sha256').update('annals master key\0').update(key).digest('base64url').slice(0, 8), key };
+  return named(key);
+};
+
+const named = (key: Buffer): NamedKey => ({
+  kid: createHash('sha256').update('annals master key\0').update(key).digest('base64url').slice(0, 8),
+  key,
+});
+
+/** Reads a master key beside MASTER_KEY_FILE; null if there is none, or if the file is not complete yet. */
+export const readCompanion = async (path: string): Promise<NamedKey | null> => {
+  const key = await readKey(path).catch(() => null);
+  return key?.length === KEY_BYTES ? named(key) : null;
+};
+
+/**
+ * Returns the next master key: the one in the file beside MASTER_KEY_FILE. Creates that file with a new key if it does
+ * not exist. @throws Error with a one-line message for the operator
+ */
+export const ensureNextKey = async (file: string): Promise<NamedKey> => {
+  const path = file + NEXT_SUFFIX;
+  const key = (await readKey(path)) ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
+  if (key.length !== KEY_BYTES) throw new Error(`the next master key ${path} must be ${KEY_BYTES} bytes, not ${key.length}`);
+  return named(key);
+};
+
+const throwAsAdvice = (path: string, error: unknown): never => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  throw new Error(
+    `${path} cannot be written (${code ?? message}): put a file of ${KEY_BYTES} random bytes there, with mode 0600, and repeat`,
+  );
+};
+
+/**
+ * Makes the next master key the one in MASTER_KEY_FILE, and keeps the key that was there in a file of its own. There is
+ * a key in MASTER_KEY_FILE at every moment. Does nothing if that is the key with the id `kid` already.
+ * @throws Error with a one-line message for the operator
+ */
+export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {
+  const main = await loadMasterKey(file, false);
+  if (main.kid === kid) return;
+  const next = file + NEXT_SUFFIX;
+  if ((await readCompanion(next))?.kid !== kid) throw new Error(`${next} is not the master key ${kid}: restore it, and repeat`);
+  try {
+    await link(file, `${file}${OLD_SUFFIX}${main.kid}`).catch(ignoreExisting);
+    await syncDirectory(dirname(file));
+    await rename(next, file);
+    await syncDirectory(dirname(file));
+  } catch (error) {
+    // Another process may have done the same at the same time.
+    if ((await loadMasterKey(file, false)).kid === kid) return;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(`${file} cannot be replaced (${code ?? message}): copy ${next} to it, and repeat`);
+  }
 };
 
 const readKey = (file: string): Promise<Buffer | null> =>

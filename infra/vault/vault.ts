@@ -2,15 +2,15 @@ import { createHmac, createPrivateKey, createPublicKey, hkdfSync, type KeyObject
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
-import type { WrappedKeys } from '../../domain/wrapped-key.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, kidOf, lengthPrefixed, type NamedKey } from './cipher.ts';
 import { type ContentKeys, createContentKeys } from './content-keys.ts';
 import { createDataKeyCache, type ReportKeys } from './data-key-cache.ts';
-import { loadMasterKey } from './master-key.ts';
+import { type MasterKeys, openMasterKeys } from './master-keys.ts';
 import { createSealedEvents, type SealedEvents } from './sealed-events.ts';
 import { createUniqueIds } from './unique-id.ts';
-import { createKey, dataKeyStream, readWrappedKeys, unwrapKey } from './wrapped-keys.ts';
+import { watchKeys } from './watch-keys.ts';
+import { createKey, dataKeyStream, type KeyPlace, NAME_KEY, readWrappedKeys, unwrapKeys, wrapperOf, wrapsOf } from './wrapped-keys.ts';
 
 /** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
 export type Vault = SealedEvents & {
@@ -39,10 +39,15 @@ export type Vault = SealedEvents & {
    * cannot be predicted without the platform's secret name key.
    */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
+  /** The keys for deliveries that wait on this machine. They are available while the log is not. */
+  readonly spoolKeys: SpoolKeys;
+  /** The ids of the master keys that can open this log, as far as this process knows. See `watchKeys`. */
+  readonly masterKeyIds: () => readonly string[];
   /**
-   * Derives a key from the master key for data on this machine. It is available while the log is not.
+   * Follows the log until `stop` is called. So a new data key of a tenant is used within a second, and so is a new
+   * master key. @throws LogError unavailable
    */
-  readonly localKey: (purpose: string) => NamedKey;
+  readonly watchKeys: () => Promise<Subscription>;
   /**
    * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
    * process. Does nothing if they were destroyed before.
@@ -57,6 +62,9 @@ export type Vault = SealedEvents & {
   readonly digest: (text: string) => string;
 };
 
+/** `key` encrypts, `older` are the keys that encrypted before. Earlier versions derived them from the master key. */
+export type SpoolKeys = { readonly key: NamedKey; readonly older: readonly NamedKey[] };
+
 export type VaultParts = {
   readonly log: Log;
   readonly masterKeyFile: string;
@@ -70,11 +78,13 @@ export type VaultParts = {
  * @throws Error with a one-line message for the operator
  */
 export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts): Promise<Vault> => {
-  const [nameKeys, peppers] = await Promise.all([readWrappedKeys(log, PLATFORM, 'name'), readWrappedKeys(log, PLATFORM, 'pepper')]);
-  const master = await loadMasterKey(masterKeyFile, nameKeys.length + peppers.length === 0);
-  const nameKey = await platformKey(log, master, 'name', nameKeys);
-  const pepper = await platformKey(log, master, 'pepper', peppers);
-  const dataKeys = createDataKeyCache(log, master, reportKeys);
+  const isNew = (await Promise.all(PLATFORM_KEYS.map(({ tenant, id }) => readWrappedKeys(log, tenant, id)))).flat().length === 0;
+  const masters = await openMasterKeys(masterKeyFile, isNew);
+  const nameKey = await platformKey(log, masters, NAME_KEY);
+  const pepper = await platformKey(log, masters, PEPPER);
+  const spoolKey = await platformKey(log, masters, SPOOL_KEY);
+  let masterKeyIds = await masterKeyIdsIn(log);
+  const dataKeys = createDataKeyCache(log, masters, reportKeys);
   const { newestDataKey, dataKeyById } = dataKeys;
   const receiptKey = receiptKeyOf(nameKey);
   const contentKey = createContentKeys(dataKeys);
@@ -93,10 +103,18 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
       dataKeys.forget(tenant);
       contentKey.forgetAll();
     },
-    localKey: (purpose) => ({
-      kid: master.kid,
-      key: new Uint8Array(hkdfSync('sha256', master.key, '', lengthPrefixed('annals local', purpose), 32)),
-    }),
+    spoolKeys: { key: spoolKey, older: masters.all().map(formerSpoolKey) },
+    masterKeyIds: () => masterKeyIds,
+    watchKeys: () =>
+      watchKeys(log, {
+        onDataKey: async (tenant) => {
+          if (await dataKeys.refresh(tenant)) await contentKey.refresh(tenant);
+        },
+        onRewrapped: async () => {
+          await masters.reload();
+          masterKeyIds = await masterKeyIdsIn(log);
+        },
+      }),
     signReceipt: (text) => sign(null, Buffer.from(text), receiptKey).toString('base64url'),
     receiptPublicKey: () => createPublicKey(receiptKey),
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
@@ -113,5 +131,21 @@ const receiptKeyOf = ({ key }: NamedKey): KeyObject => {
   return createPrivateKey({ key: Buffer.concat([ED25519_HEADER, seed]), format: 'der', type: 'pkcs8' });
 };
 
-const platformKey = async (log: Log, master: NamedKey, id: string, stored: WrappedKeys): Promise<NamedKey> =>
-  stored.length > 0 ? unwrapKey(master, PLATFORM, id, stored[0]!) : createKey(log, master, PLATFORM, id);
+const PEPPER: KeyPlace = { tenant: PLATFORM, id: 'pepper' };
+const SPOOL_KEY: KeyPlace = { tenant: PLATFORM, id: 'spool' };
+/** The keys without which a log is not in use yet. */
+const PLATFORM_KEYS = [NAME_KEY, PEPPER];
+
+const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
+  const stored = await readWrappedKeys(log, place.tenant, place.id);
+  return stored.length > 0 ? (await unwrapKeys(masters, place, stored))[0]! : createKey(log, masters, place);
+};
+
+const masterKeyIdsIn = async (log: Log): Promise<string[]> =>
+  (await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)).flatMap(wrapsOf).map(wrapperOf);
+
+/** The key with which earlier versions encrypted the deliveries that wait on a machine. */
+const formerSpoolKey = ({ kid, key }: NamedKey): NamedKey => ({
+  kid,
+  key: new Uint8Array(hkdfSync('sha256', key, '', lengthPrefixed('annals local', 'spool'), 32)),
+});

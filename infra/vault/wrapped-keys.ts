@@ -1,10 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { fold } from '../../domain/aggregate.ts';
 import { PLATFORM, type Recorded, streamName } from '../../domain/event.ts';
-import type { WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
+import type { WrappedKey, WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
 import * as Wrapped from '../../domain/wrapped-key.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { decrypt, encrypt, type NamedKey } from './cipher.ts';
+import type { MasterKeys } from './master-keys.ts';
+
+/** The parts of the name of a stream that stores keys. */
+export type KeyPlace = { readonly tenant: string; readonly id: string };
+
+/** The events of a stream that stores keys, the oldest first. @throws LogError */
+export const readKeyEvents = async (log: Log, { tenant, id }: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
+  (await Array.fromAsync(log.read(keyStream({ tenant, id })))) as Recorded<WrappedKeyEvent>[];
 
 /**
  * Reads the keys that a stream stores, oldest first. They are wrapped: encrypted with the master key. Returns an empty
@@ -12,21 +20,65 @@ import { decrypt, encrypt, type NamedKey } from './cipher.ts';
  * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
-  fold(Wrapped, (await Array.fromAsync(log.read(streamOf(tenant, id)))) as Recorded<WrappedKeyEvent>[]);
+  fold(Wrapped, await readKeyEvents(log, { tenant, id }));
+
+/** All encryptions of a key, the newest first. */
+export const wrapsOf = ({ wrapped, earlier }: WrappedKey): string[] => [wrapped, ...earlier.toReversed()];
+
+/** The id of the master key that has encrypted a key. */
+export const wrapperOf = (wrapped: string): string => String(wrapped).split('.')[1] ?? '';
+
+/** Whether one of the master keys in memory has encrypted the key. */
+const hasKnownWrap = (masters: MasterKeys, key: WrappedKey): boolean => wrapsOf(key).some((wrapped) => masters.find(wrapperOf(wrapped)));
+
+const tryDecrypt = (master: NamedKey | undefined, place: KeyPlace, kid: string, wrapped: string): Uint8Array | null => {
+  try {
+    return master ? decrypt(master.key, locationOf(place, kid), wrapped) : null;
+  } catch {
+    return null;
+  }
+};
 
 /**
- * Decrypts a tenant's data key, or a key of the platform, with the master key.
+ * Decrypts a tenant's data key, or a key of the platform, with a master key in memory.
  * @throws Error with a one-line message for the operator if another master key encrypted it, or if it is damaged
  */
-export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, wrapped }: WrappedKeys[number]): NamedKey => {
-  try {
-    return { kid, key: decrypt(master.key, locationOf(tenant, id, kid), wrapped) };
-  } catch {
-    const wrapper = String(wrapped).split('.')[1];
-    if (wrapper === master.kid)
-      throw new Error(`the key ${kid} in ${streamOf(tenant, id)} is damaged: restore the event store from a backup`);
-    throw new Error(`the master key (${master.kid}) is not the one that wrapped this log's keys (${wrapper}): set MASTER_KEY_FILE`);
+const unwrapKnown = (masters: MasterKeys, place: KeyPlace, key: WrappedKey): NamedKey => {
+  for (const wrapped of wrapsOf(key)) {
+    const plain = tryDecrypt(masters.find(wrapperOf(wrapped)), place, key.kid, wrapped);
+    if (plain) return { kid: key.kid, key: plain };
   }
+  if (hasKnownWrap(masters, key))
+    throw new Error(`the key ${key.kid} in ${keyStream(place)} is damaged: restore the event store from a backup`);
+  const [wrapper] = wrapsOf(key).map(wrapperOf);
+  throw new Error(`the master key (${masters.main().kid}) is not the one that wrapped this log's keys (${wrapper}): set MASTER_KEY_FILE`);
+};
+
+/**
+ * Decrypts keys of one stream. If a master key is not in memory, reads the files of the master keys again.
+ * @throws Error with a one-line message for the operator if another master key encrypted a key, or if it is damaged
+ */
+export const unwrapKeys = async (masters: MasterKeys, place: KeyPlace, keys: WrappedKeys): Promise<NamedKey[]> => {
+  if (!keys.every((key) => hasKnownWrap(masters, key))) await masters.reload();
+  return keys.map((key) => unwrapKnown(masters, place, key));
+};
+
+/** Encrypts a key with a master key. */
+export const wrapKey = (master: NamedKey, place: KeyPlace, { kid, key }: NamedKey): string => encrypt(master, locationOf(place, kid), key);
+
+/** The place of the platform's name key. It is the first key of a log. */
+export const NAME_KEY: KeyPlace = { tenant: PLATFORM, id: 'name' };
+
+/**
+ * The master key that encrypts new keys: the oldest one that still encrypts the name key. So a new master key is used
+ * only when the rotation has ended, and every process knows it.
+ */
+const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey> => {
+  const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
+  if (!nameKey) return masters.main();
+  await unwrapKeys(masters, NAME_KEY, [nameKey]);
+  const wrappers = wrapsOf(nameKey).map(wrapperOf).toReversed();
+  return wrappers.map(masters.find).find((master) => master !== undefined)!;
 };
 
 /**
@@ -34,29 +86,38 @@ export const unwrapKey = (master: NamedKey, tenant: string, id: string, { kid, w
  * the meantime, returns the key of that process.
  * @throws LogError
  */
-export const createKey = async (log: Log, master: NamedKey, tenant: string, id: string): Promise<NamedKey> => {
-  const created = { kid: randomBytes(6).toString('base64url'), key: randomBytes(32) };
-  const wrapped = encrypt(master, locationOf(tenant, id, created.kid), created.key);
-  const type = tenant === PLATFORM && id !== DATA_KEY_ID ? 'PlatformKeyCreated' : 'DataKeyCreated';
+export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
+  const master = await masterForNewKeys(log, masters);
+  const created = { kid: newKeyId(), key: randomBytes(32) };
+  const type = place.tenant === PLATFORM && place.id !== DATA_KEY_ID ? 'PlatformKeyCreated' : 'DataKeyCreated';
   try {
-    await log.append(streamOf(tenant, id), 'none', [
-      { id: randomUUID(), type, data: { kid: created.kid, wrapped }, meta: metadataOf(tenant) },
+    await log.append(keyStream(place), 'none', [
+      { id: randomUUID(), type, data: { kid: created.kid, wrapped: wrapKey(master, place, created) }, meta: metadataOf(place) },
     ]);
     return created;
   } catch (error) {
     if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
-    return unwrapKey(master, tenant, id, (await readWrappedKeys(log, tenant, id)).at(-1)!);
+    return (await unwrapKeys(masters, place, await readWrappedKeys(log, place.tenant, place.id))).at(-1)!;
   }
 };
+
+/** A random id for a new key. */
+export const newKeyId = (): string => randomBytes(6).toString('base64url');
 
 /** The last part of the name of the stream that stores a tenant's data keys: `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
 /** The name of the stream that stores a tenant's data keys. */
-export const dataKeyStream = (tenant: string): string => streamOf(tenant, DATA_KEY_ID);
+export const dataKeyStream = (tenant: string): string => keyStream({ tenant, id: DATA_KEY_ID });
 
-const streamOf = (tenant: string, id: string): string => streamName(Wrapped.category, tenant, id);
+export const keyStream = ({ tenant, id }: KeyPlace): string => streamName(Wrapped.category, tenant, id);
 
-const locationOf = (tenant: string, id: string, field: string) => ({ tenant, category: Wrapped.category, id, field });
+const locationOf = ({ tenant, id }: KeyPlace, field: string) => ({ tenant, category: Wrapped.category, id, field });
 
-const metadataOf = (tenant: string) => ({ tenant, actor: { kind: 'system', id: 'vault' } as const, at: new Date().toISOString(), v: 1 });
+/** The metadata of events about keys. */
+export const metadataOf = ({ tenant }: KeyPlace) => ({
+  tenant,
+  actor: { kind: 'system', id: 'vault' } as const,
+  at: new Date().toISOString(),
+  v: 1,
+});

@@ -10,6 +10,7 @@ import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import { PLATFORM, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as KeyRotation from '../../domain/operations/key-rotation.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Acknowledgement from '../../domain/runners/acknowledgement.ts';
 import * as Publication from '../../domain/runners/publication.ts';
@@ -28,7 +29,7 @@ import type { Row } from '../projection.ts';
  * Matches the name of the resource at the start of an event type. The listed names have two words; every other name is
  * only the first word of the event type.
  */
-const NOUNS = /^(?:ApiKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
+const NOUNS = /^(?:ApiKey|DataKey|MasterKey|ParkedEvent|RunnerCredential|SkillConfig|SkillWebhook|SuperAdmin)(?=[A-Z])|^[A-Z][a-z0-9]*/;
 
 const snake = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 
@@ -85,6 +86,7 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [RunnerCredential.category]: 'runner_credential',
   [CredentialRequest.category]: 'credential_request',
   [IdentityLink.category]: 'identity_link',
+  [KeyRotation.category]: 'key_rotation',
   [LinkedIdentity.category]: 'linked_identity',
   [Rejection.category]: Integration.category,
   [SkillWebhook.category]: 'skill_webhook',

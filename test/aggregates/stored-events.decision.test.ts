@@ -38,7 +38,7 @@ const aggregates = (
 
 /** Types of technical events, which the audit log leaves out. */
 const NOT_AUDITED = [
-  ...['AuditHeadSigned', 'DataKeyCreated', 'DeliveryBodyPart', 'MessagesPublished', 'PlatformKeyCreated'],
+  ...['AuditHeadSigned', 'DataKeyCreated', 'DeliveryBodyPart', 'KeysRewrapped', 'MessagesPublished', 'PlatformKeyCreated'],
   ...['IdempotencyKeyClaimed', 'IdempotencyKeyFinished', 'IdempotencyKeyReleased', 'IdempotencyKeyTaken'],
 ];
 

@@ -79,6 +79,7 @@ const INFRA_FOLDERS = [
   'reactors',
   'readmodel',
   'refusals',
+  'rotation',
   'runner',
   'spool',
   'schedule',

@@ -204,7 +204,7 @@ test('a process that only opens events needs the master key, and works as soon a
   assert.match(await failure(), /^the master key .* is not the one that wrapped[^\n]*$/);
   renameSync(masterKeyFile, elsewhere);
   assert.is(await failure(), 'opened');
-  assert.is(log.events.filter(({ category }) => category === 'key').length, 3);
+  assert.is(log.events.filter(({ category }) => category === 'key').length, 4);
 });
 
 test.run();

@@ -98,7 +98,12 @@ test('vaults that are opened at the same time share the platform keys, and creat
   assert.is(new Set(vaults.map((vault) => vault.digest('key'))).size, 1);
   const sealed = await Promise.all(vaults.map((vault, n) => vault.seal(location, secret(`s${n}`))));
   for (const [n, text] of sealed.entries()) assert.is((await vaults[(n + 3) % 8]!.open(location, text)).reveal(), `s${n}`);
-  assert.equal(log.events.map(({ stream }) => stream).sort(), ['key-acme.vault', 'key-platform.name', 'key-platform.pepper']);
+  assert.equal(log.events.map(({ stream }) => stream).sort(), [
+    'key-acme.vault',
+    'key-platform.name',
+    'key-platform.pepper',
+    'key-platform.spool',
+  ]);
 });
 
 test('if a vault could not read or create a key because the key was missing or the log was down, it tries again later', async () => {

@@ -1,0 +1,86 @@
+import type { Recorded } from '../event.ts';
+
+/** The rotations of the master key and of the data keys: one stream of the platform. */
+export const category = 'keyrotation';
+export const ROTATIONS_ID = 'all';
+export const platform = true;
+
+/** The ids of the master keys before and after a rotation. */
+type MasterKeys = { readonly from_kid: string; readonly to_kid: string };
+/** `kid` is the id of the tenant's new data key. */
+type DataKey = { readonly tenant_id: string; readonly kid: string };
+
+export type KeyRotationEvent =
+  | { type: 'MasterKeyRotationStarted'; data: MasterKeys }
+  | { type: 'MasterKeyRotationConfirmed'; data: { to_kid: string } }
+  | { type: 'MasterKeyRotationCompleted'; data: MasterKeys & { keys: number } }
+  | { type: 'DataKeyRotationStarted'; data: DataKey }
+  | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number } };
+
+/** `is_confirmed`: every machine has the new master key, so that the old one may be given up. */
+export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
+
+/**
+ * What is in progress, and when the master key was replaced last (RFC 3339 UTC). `data_keys` are the ids of the new
+ * data keys by tenant.
+ */
+export type KeyRotations = {
+  readonly master: MasterKeyRotation | null;
+  readonly master_replaced_at: string | null;
+  readonly data_keys: Readonly<Record<string, string>>;
+};
+
+export const initial: KeyRotations = { master: null, master_replaced_at: null, data_keys: {} };
+
+const withoutTenant = (data_keys: KeyRotations['data_keys'], tenant_id: string): KeyRotations['data_keys'] =>
+  Object.fromEntries(Object.entries(data_keys).filter(([id]) => id !== tenant_id));
+
+export const evolve = (state: KeyRotations, { type, data, at }: Recorded<KeyRotationEvent>): KeyRotations => {
+  switch (type) {
+    case 'MasterKeyRotationStarted':
+      return { ...state, master: { ...data, started_at: at, is_confirmed: false } };
+    case 'MasterKeyRotationConfirmed':
+      return { ...state, master: state.master && { ...state.master, is_confirmed: true } };
+    case 'MasterKeyRotationCompleted':
+      return { ...state, master: null, master_replaced_at: at };
+    case 'DataKeyRotationStarted':
+      return { ...state, data_keys: { ...state.data_keys, [data.tenant_id]: data.kid } };
+    case 'DataKeyRotationCompleted':
+      return { ...state, data_keys: withoutTenant(state.data_keys, data.tenant_id) };
+  }
+};
+
+/**
+ * Starts to encrypt all keys with another master key, too. Does nothing if that has started, or if a rotation to yet
+ * another key is confirmed: that one must be completed first.
+ */
+export const startMasterRotation =
+  (keys: MasterKeys) =>
+  ({ master }: KeyRotations): KeyRotationEvent[] =>
+    master && (master.is_confirmed || master.to_kid === keys.to_kid) ? [] : [{ type: 'MasterKeyRotationStarted', data: keys }];
+
+/** Records that every machine has the new master key. Does nothing if no rotation to it waits for that. */
+export const confirmMasterRotation =
+  (to_kid: string) =>
+  ({ master }: KeyRotations): KeyRotationEvent[] =>
+    master?.to_kid === to_kid && !master.is_confirmed ? [{ type: 'MasterKeyRotationConfirmed', data: { to_kid } }] : [];
+
+/** Records that `keys` keys need the old master key no longer. Does nothing if that is recorded. */
+export const completeMasterRotation =
+  (to_kid: string, keys: number) =>
+  ({ master }: KeyRotations): KeyRotationEvent[] =>
+    master?.to_kid === to_kid && master.is_confirmed
+      ? [{ type: 'MasterKeyRotationCompleted', data: { from_kid: master.from_kid, to_kid, keys } }]
+      : [];
+
+/** Starts to replace the data key of a tenant. Does nothing if that has started. */
+export const startDataKeyRotation =
+  (tenant_id: string, kid: string) =>
+  ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
+    data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
+
+/** Records that the tenant's `files` files are encrypted with the new data key. Does nothing if that is recorded. */
+export const completeDataKeyRotation =
+  (tenant_id: string, kid: string, files: number) =>
+  ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
+    data_keys[tenant_id] === kid ? [{ type: 'DataKeyRotationCompleted', data: { tenant_id, kid, files } }] : [];

@@ -1,0 +1,61 @@
+import type { KeyRotations } from '../../domain/operations/key-rotation.ts';
+import type { Config } from '../config.ts';
+import { openLog } from '../eventstore/client.ts';
+import { type KeyReport, reportKeys } from '../rotation/key-report.ts';
+import { openRotationRecord } from '../rotation/rotation-record.ts';
+import { openMasterKeys } from '../vault/master-keys.ts';
+import { NAME_KEY, readWrappedKeys } from '../vault/wrapped-keys.ts';
+import { locateServices } from './locate-services.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The age of a key in whole days. */
+export const daysSince = (at: string): number => Math.max(0, Math.floor((Date.now() - Date.parse(at)) / DAY_MS));
+
+const ageText = (at: string): string => `${daysSince(at)} ${daysSince(at) === 1 ? 'day' : 'days'} old`;
+
+/** The state of all keys, as `annals vault status --json` prints it. */
+type VaultStatus = KeyReport & {
+  readonly master: { readonly kid: string; readonly since: string; readonly file: string };
+  readonly rotations: Pick<KeyRotations, 'master' | 'data_keys'>;
+};
+
+const statusOf = async (config: Config): Promise<VaultStatus> => {
+  const log = openLog(locateServices(config).eventstoreUrl);
+  try {
+    const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
+    if (!nameKey) throw new Error('this platform was never started: run annals start or annals serve first');
+    const { master, data_keys, master_replaced_at } = await openRotationRecord(log).load();
+    const { kid } = (await openMasterKeys(config.masterKeyFile, false)).main();
+    const since = master_replaced_at ?? nameKey.created_at;
+    return { master: { kid, since, file: config.masterKeyFile }, rotations: { master, data_keys }, ...(await reportKeys(log)) };
+  } finally {
+    await log.close();
+  }
+};
+
+const linesOf = ({ master, rotations, keys, wrappers, tenants }: VaultStatus): string[] => {
+  const running = rotations.master;
+  const open = Object.entries(rotations.data_keys);
+  return [
+    `master key  ${master.kid}, ${ageText(master.since)}, in ${master.file}; it opens ${wrappers[master.kid] ?? 0} of ${keys} keys`,
+    ...(running
+      ? [
+          `rotation    from ${running.from_kid} to ${running.to_kid} since ${running.started_at}: the new master key opens ${wrappers[running.to_kid] ?? 0} of ${keys} keys${running.is_confirmed ? '' : '; it waits for annals vault rotate --master --finish'}`,
+        ]
+      : []),
+    ...open.map(([tenant, kid]) => `rotation    of the data key of ${tenant} to ${kid}`),
+    ...tenants.map(
+      ({ tenant, kid, versions, created_at }) =>
+        `data key    ${tenant}  ${kid}, ${ageText(created_at)}${versions > 1 ? `; ${versions - 1} older ${versions === 2 ? 'one' : 'ones'}` : ''}`,
+    ),
+  ];
+};
+
+/** Prints all keys, their age, and the rotations in progress. @returns the exit code @throws Error of one line */
+export const showVault = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
+  const status = await statusOf(config);
+  if (json) console.log(JSON.stringify(status));
+  if (!json) for (const line of linesOf(status)) console.log(line);
+  return 0;
+};

@@ -1,0 +1,33 @@
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { DATA_KEY_ID, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
+import { findKeyPlaces } from './rewrap-keys.ts';
+
+/** The data keys of a tenant. `created_at` is when the newest of its `versions` was created (RFC 3339 UTC). */
+export type TenantKeys = { readonly tenant: string; readonly versions: number; readonly kid: string; readonly created_at: string };
+
+/** `wrappers` counts the keys by the id of the master key that can open them. A key may be counted more than once. */
+export type KeyReport = {
+  readonly keys: number;
+  readonly wrappers: Readonly<Record<string, number>>;
+  readonly tenants: readonly TenantKeys[];
+};
+
+const ignoreErased = (error: unknown): [] => {
+  if (error instanceof LogError && error.kind === 'gone') return [];
+  throw error;
+};
+
+/** Reads all keys of the log. Keys of erased tenants are left out. @throws LogError */
+export const reportKeys = async (log: Log): Promise<KeyReport> => {
+  const wrappers: Record<string, number> = {};
+  const tenants: TenantKeys[] = [];
+  let keys = 0;
+  for (const { tenant, id } of await findKeyPlaces(log)) {
+    const stored = await readWrappedKeys(log, tenant, id).catch(ignoreErased);
+    keys += stored.length;
+    for (const wrapper of stored.flatMap(wrapsOf).map(wrapperOf)) wrappers[wrapper] = (wrappers[wrapper] ?? 0) + 1;
+    const newest = stored.at(-1);
+    if (newest && id === DATA_KEY_ID) tenants.push({ tenant, versions: stored.length, kid: newest.kid, created_at: newest.created_at });
+  }
+  return { keys, wrappers, tenants };
+};

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { fold } from '../../domain/aggregate.ts';
+import { parseStream, type Recorded } from '../../domain/event.ts';
+import type { WrappedKeyEvent, WrappedKeys } from '../../domain/wrapped-key.ts';
+import * as Wrapped from '../../domain/wrapped-key.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import type { NamedKey } from '../vault/cipher.ts';
+import type { MasterKeys } from '../vault/master-keys.ts';
+import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKey, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
+
+/** What encrypting keys with the master key `to` needs. `onStep` is called before each change, with its name. */
+export type Rewrapping = {
+  readonly log: Log;
+  readonly masters: MasterKeys;
+  readonly to: NamedKey;
+  readonly onStep: (step: string) => void | Promise<void>;
+};
+
+/** The streams that store keys, in the order in which they were created. @throws LogError unavailable */
+export const findKeyPlaces = async (log: Log): Promise<KeyPlace[]> => {
+  const streams = new Set<string>();
+  const { promise: caughtUp, resolve } = Promise.withResolvers<null>();
+  const subscription = log.follow({
+    filter: { streamPrefixes: [`${Wrapped.category}-`] },
+    event: ({ stream }) => void streams.add(stream),
+    caughtUp: () => resolve(null),
+  });
+  const failure = await Promise.race([caughtUp, subscription.failure]);
+  await subscription.stop();
+  if (failure) throw failure;
+  return [...streams].map((stream) => parseStream(stream)!);
+};
+
+const isWrappedWith = (to: NamedKey) => (wrapped: string) => wrapperOf(wrapped) === to.kid;
+
+const wrapsIn = ({ type, data }: Recorded<WrappedKeyEvent>): string[] =>
+  type === 'KeysRewrapped' ? data.keys.map(({ wrapped }) => wrapped) : [data.wrapped];
+
+/** Encrypts all keys of a stream with `to`, and appends them. @returns whether the stream had changed meanwhile */
+const appendRewrapped = async (
+  { log, masters, to }: Rewrapping,
+  place: KeyPlace,
+  keys: WrappedKeys,
+  revision: number,
+): Promise<boolean> => {
+  const plain = await unwrapKeys(masters, place, keys);
+  const rewrapped = plain.map((key, index) => ({
+    kid: key.kid,
+    wrapped: wrapKey(to, place, key),
+    created_at: keys[index]!.created_at,
+  }));
+  try {
+    await log.append(keyStream(place), revision, [
+      { id: randomUUID(), type: 'KeysRewrapped' satisfies WrappedKeyEvent['type'], data: { keys: rewrapped }, meta: metadataOf(place) },
+    ]);
+    return true;
+  } catch (error) {
+    if (error instanceof LogError && error.kind === 'conflict') return false;
+    throw error;
+  }
+};
+
+/** The events of a stream of keys; an empty list if it was erased. @throws LogError */
+const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
+  readKeyEvents(log, place).catch((error: unknown) => {
+    if (error instanceof LogError && error.kind === 'gone') return [];
+    throw error;
+  });
+
+/**
+ * Encrypts the keys of a stream with the master key `to`, too, unless they all are. They stay readable with the earlier
+ * one.
+ * @returns how many keys were encrypted
+ * @throws LogError @throws Error with a one-line message for the operator if a key cannot be decrypted
+ */
+export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
+  const { log, to, onStep } = rewrapping;
+  for (;;) {
+    const events = await eventsOf(log, place);
+    const keys = fold(Wrapped, events);
+    if (keys.every((key) => wrapsOf(key).some(isWrappedWith(to)))) return 0;
+    await onStep(`rewrap ${keyStream(place)}`);
+    if (await appendRewrapped(rewrapping, place, keys, events.at(-1)!.revision)) return keys.length;
+  }
+};
+
+/**
+ * Hides what was encrypted with other master keys than `to`, so that scavenging removes it from the log. Before, all
+ * keys of the stream must be encrypted with `to`.
+ * @returns how many keys the stream has
+ */
+export const hideOldWraps = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
+  const { log, to, onStep } = rewrapping;
+  for (;;) {
+    const events = await eventsOf(log, place);
+    const keys = fold(Wrapped, events);
+    const isCurrent = (event: Recorded<WrappedKeyEvent>): boolean => wrapsIn(event).every(isWrappedWith(to));
+    if (events.every(isCurrent)) return keys.length;
+    const whole = events.findLast(({ type }) => type === 'KeysRewrapped');
+    if (whole && events.filter(({ revision }) => revision >= whole.revision).every(isCurrent)) {
+      await onStep(`truncate ${keyStream(place)}`);
+      await log.truncate(keyStream(place), whole.revision);
+      return keys.length;
+    }
+    await onStep(`rewrap ${keyStream(place)} again`);
+    await appendRewrapped(rewrapping, place, keys, events.at(-1)!.revision);
+  }
+};

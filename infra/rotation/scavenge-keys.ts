@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The operator of an event store of their own runs this on every node. */
+const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
+
+/**
+ * Removes what is encrypted with an old master key from the disk of the embedded event store.
+ * @returns a line that says what was done, or what the operator of another event store must do
+ */
+export const scavengeKeys = async (annalsData: string): Promise<string> => {
+  const dir = join(annalsData, 'store');
+  if (!existsSync(join(dir, 'serving'))) return `scavenge every node of the event store now: ${CLUSTER_COMMAND}`;
+  const { callRunningStore, SCAVENGE } = await import('../eventstore/embedded/admin-rpc.ts');
+  return `the event store was scavenged: ${await callRunningStore(dir, SCAVENGE)}`;
+};

@@ -1,0 +1,33 @@
+import type { Log, Subscription } from '../eventstore/event-log.ts';
+import type { Vault } from './vault.ts';
+
+/** A vault that is opened when it is first needed. */
+export type LazyVault = {
+  /** Opens the vault, or returns the open one. @throws what `openVault` throws; the next call tries again */
+  readonly open: () => Promise<Vault>;
+  readonly close: () => Promise<void>;
+};
+
+/** Creates a vault whose modules are loaded only when it is needed, which saves memory. It follows changes of keys. */
+export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
+  let opened: Promise<Vault> | undefined;
+  let changes: Subscription | undefined;
+
+  const open = async (): Promise<Vault> => {
+    const { openVault } = await import('./vault.ts');
+    const vault = await openVault({ log, masterKeyFile });
+    changes = await vault.watchKeys();
+    return vault;
+  };
+
+  return {
+    open: () => {
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      });
+      return opened;
+    },
+    close: async () => changes?.stop(),
+  };
+};

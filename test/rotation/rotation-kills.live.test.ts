@@ -1,0 +1,89 @@
+// limit: 300 s for this file (test/run.ts)
+
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import { equal, is, not, ok } from 'uvu/assert';
+import { secret } from '../../domain/secret.ts';
+import { openLog } from '../../infra/eventstore/client.ts';
+import type { Log } from '../../infra/eventstore/event-log.ts';
+import { startRotationFinisher } from '../../infra/reactors/finish-rotations.ts';
+import { findKeyPlaces } from '../../infra/rotation/rewrap-keys.ts';
+import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
+import { loadMasterKey } from '../../infra/vault/master-key.ts';
+import { openVault } from '../../infra/vault/vault.ts';
+import { readWrappedKeys, wrapsOf } from '../../infra/vault/wrapped-keys.ts';
+import { startProgram } from '../fixtures/child-process.ts';
+import { silentLogger, waitUntil } from '../fixtures/live-projections.ts';
+import { startStore } from '../fixtures/store-process.ts';
+import { createTempDirectory } from '../fixtures/temp-directory.ts';
+import { freshDatabase } from '../fixtures/test-services.ts';
+
+const TENANTS = ['acme', 'other'];
+const at = (tenant: string) => ({ tenant, category: 'integration', id: 'i1', field: 'secret' });
+const program = join(import.meta.dirname, '../fixtures/rotation-process.ts');
+
+const wrapsIn = async (log: Log): Promise<string[]> => {
+  const found: string[] = [];
+  for (const { tenant, id } of await findKeyPlaces(log)) found.push(...(await readWrappedKeys(log, tenant, id)).flatMap(wrapsOf));
+  return found;
+};
+
+/** The stored keys, among these, that a file of the event store contains. */
+const keptIn = (dir: string, wraps: readonly string[]): string[] => {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
+  return wraps.filter((wrapped) => bytes.some((content) => content.includes(wrapped)));
+};
+
+test('a rotation that is killed before any of its steps is completed by the next worker; the disk keeps no key that the old master key opens', async () => {
+  const { dir } = createTempDirectory();
+  const store = await startStore({ dir: join(dir, 'store') });
+  const log = openLog(store.url);
+  const databaseUrl = await freshDatabase();
+  const masterKeyFile = join(dir, 'master.key');
+  const vault = await openVault({ log, masterKeyFile });
+  const sealed = await Promise.all(TENANTS.map((tenant) => vault.seal(at(tenant), secret(`of ${tenant}`))));
+  const secretsWith = async (file: string): Promise<string[]> => {
+    const opened = await openVault({ log, masterKeyFile: file });
+    return Promise.all(TENANTS.map(async (tenant, index) => (await opened.open(at(tenant), sealed[index]!)).reveal()));
+  };
+  const secrets = TENANTS.map((tenant) => `of ${tenant}`);
+  const record = openRotationRecord(log);
+
+  let isOver = false;
+  let killed = 0;
+  while (!isOver) {
+    const before = await loadMasterKey(masterKeyFile, false);
+    const oldWraps = await wrapsIn(log);
+    const child = startProgram(process.execPath, [program, store.url, masterKeyFile, dir, String(killed + 1)]);
+    const end = await child.ended;
+    isOver = end === 0;
+    if (!isOver) is(end, 'SIGKILL', child.output());
+    if (!isOver) killed += 1;
+    equal(await secretsWith(masterKeyFile), secrets, `after the kill before: ${child.output()}`);
+    if ((await record.load()).master?.is_confirmed) {
+      const parts = { log, databaseUrl, logger: silentLogger, masterKeyFile, annalsData: dir, intervalMs: 50, graceMs: 0 };
+      const worker = startRotationFinisher(parts);
+      await waitUntil('the rotation is completed', record.load, ({ master }) => master === null, 30);
+      await worker.close();
+    }
+    const { kid } = await loadMasterKey(masterKeyFile, false);
+    const hasRotated = kid !== before.kid;
+    // Before the start is recorded and confirmed, nothing is given up.
+    is(hasRotated, isOver || killed > 3, child.output());
+    if (!hasRotated) continue;
+    const alone = join(createTempDirectory().dir, 'master.key');
+    copyFileSync(masterKeyFile, alone);
+    equal(await secretsWith(alone), secrets);
+    equal(keptIn(join(dir, 'store'), oldWraps), [], child.output());
+    ok(keptIn(join(dir, 'store'), await wrapsIn(log)).length > 0);
+  }
+  ok(killed >= 15, `${killed} kills`);
+  not(readdirSync(dir).includes('master.key.next'));
+  console.log(`killed before each of ${killed} steps`);
+  await log.close();
+  await store.end();
+});
+
+test.run();
