@@ -16,6 +16,14 @@ export type SealedBytes = { readonly sealedSize: number; readonly head: Buffer; 
 /** A stored content as a listing shows it. `version` changes when the content is stored again. */
 export type StoredEntry = BlobName & { readonly sealedSize: number; readonly storedAt: number; readonly version: string };
 
+/** A content was sealed again while it was read: what was not read yet does not belong to its beginning. */
+export class BlobReplaced extends Error {
+  constructor({ tenant, sha256 }: BlobName) {
+    super(`the content ${sha256} of tenant ${tenant} was sealed again while it was read`);
+    this.name = 'BlobReplaced';
+  }
+}
+
 /** A place that stores sealed contents: a directory, or a bucket of an object store. */
 export type BlobBackend = {
   /**
@@ -23,6 +31,11 @@ export type BlobBackend = {
    * whether it is kept. Either way, it counts as stored now, so that it is not removed as an orphan.
    */
   readonly store: (name: BlobName, draft: BlobDraft, isIntact: () => Promise<boolean>) => Promise<void>;
+  /**
+   * Replaces a stored content by the same one, sealed again, and resolves when it is durable. Does nothing if the
+   * content is not stored any more. A reader gets BlobReplaced, unless it has read everything.
+   */
+  readonly replace: (name: BlobName, draft: BlobDraft) => Promise<void>;
   /** Opens a stored content and reads its first `headBytes` bytes; null if it does not exist. */
   readonly read: (name: BlobName, headBytes: number) => Promise<SealedBytes | null>;
   /** The size of a stored content in sealed bytes; null if it does not exist. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { BlobBackend, BlobDraft, BlobName, SealedBytes, StoredEntry } from './blob-backend.ts';
+import { type BlobBackend, type BlobDraft, type BlobName, BlobReplaced, type SealedBytes, type StoredEntry } from './blob-backend.ts';
 import type { Bucket } from './blob-location.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 import { createS3Client, parseXml, S3_TIMEOUTS, type S3Request, textOf } from './s3-client.ts';
@@ -47,7 +47,18 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     if (status === 416) return { sealedSize: 0, head: Buffer.alloc(0), rest: async function* () {} };
     const sealedSize = status === 206 ? Number(/\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1]) : body.length;
     const head = body.subarray(0, headBytes);
-    return { sealedSize, head, rest: () => client.bytesFrom(path, head.length, sealedSize, headers.get('etag') ?? '*') };
+    const rest = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        yield* client.bytesFrom(path, head.length, sealedSize, headers.get('etag') ?? '*');
+      } catch (error) {
+        throw error instanceof ObjectStoreError && error.status === 412 ? new BlobReplaced(name) : error;
+      }
+    };
+    return { sealedSize, head, rest };
+  };
+
+  const replace = async (name: BlobName, { path }: BlobDraft): Promise<void> => {
+    if (await found(name)) await uploadFile(client, pathOf(name), path, false);
   };
 
   /** Yields the pages of a listing. Each answer says how the next page is asked for. */
@@ -124,6 +135,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
 
   return {
     store,
+    replace,
     read,
     sealedSizeOf: async (name) => {
       const headers = await found(name);

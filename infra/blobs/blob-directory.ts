@@ -16,7 +16,15 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type BlobBackend, type BlobDraft, type BlobName, DRAFTS, type SealedBytes, type StoredEntry } from './blob-backend.ts';
+import {
+  type BlobBackend,
+  type BlobDraft,
+  type BlobName,
+  BlobReplaced,
+  DRAFTS,
+  type SealedBytes,
+  type StoredEntry,
+} from './blob-backend.ts';
 
 const READ_BYTES = 256 * 1_024;
 const MIB = 1_024 * 1_024;
@@ -92,11 +100,17 @@ export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => 
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
 
-async function* restOf(path: string, from: number): AsyncGenerator<Buffer> {
+/** Identifies a file, also if its times are changed. */
+const identityOf = ({ ino, birthtimeMs }: { readonly ino: number; readonly birthtimeMs: number }): string => `${ino}-${birthtimeMs}`;
+
+type Beginning = { readonly name: BlobName; readonly path: string; readonly identity: string; readonly length: number };
+
+async function* restOf({ name, path, identity, length }: Beginning): AsyncGenerator<Buffer> {
   const file = await openFile(path);
   if (!file) throw new Error(`${path} was removed while it was read`);
   await using handle = file;
-  yield* bytesFrom(handle, from);
+  if (identityOf(await handle.stat()) !== identity) throw new BlobReplaced(name);
+  yield* bytesFrom(handle, length);
 }
 
 /** The nearest existing directory at or above a path: the store's own is created by the first put. */
@@ -194,13 +208,23 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     const file = await openFile(path);
     if (!file) return null;
     await using handle = file;
-    const { size } = await handle.stat();
-    const head = await readHead(handle, Math.min(headBytes, size));
-    return { sealedSize: size, head, rest: () => restOf(path, head.length) };
+    const found = await handle.stat();
+    const head = await readHead(handle, Math.min(headBytes, found.size));
+    const beginning = { name, path, identity: identityOf(found), length: head.length };
+    return { sealedSize: found.size, head, rest: () => restOf(beginning) };
+  };
+
+  const replace = async (name: BlobName, { path: draft }: BlobDraft): Promise<void> => {
+    const path = blobPath(root, name);
+    await syncPath(draft);
+    if (!(await orNull(stat(path)))) return;
+    await rename(draft, path);
+    await syncPath(dirname(path));
   };
 
   return {
     store,
+    replace,
     read,
     sealedSizeOf: async (name) => {
       const path = blobPath(root, name);

@@ -1,5 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { isDiskFull } from '../durable-files.ts';
+import { BlobReplaced } from './blob-backend.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
 /** The codes of the errors with which the system refuses access to a file or directory, or reports a broken disk. */
@@ -9,6 +10,7 @@ const refusalOf = (error: unknown): Refusal | null => {
   if (isDiskFull(error)) return new Refusal('unavailable', 'The file store is full: try again later', { retryAfter: 30 });
   if (UNUSABLE.has(String((error as NodeJS.ErrnoException).code)))
     return new Refusal('unavailable', 'The file store cannot be used at the moment: try again', { retryAfter: 5 });
+  if (error instanceof BlobReplaced) return new Refusal('unavailable', 'The file is being encrypted again: try again', { retryAfter: 2 });
   if (!(error instanceof ObjectStoreError)) return null;
   if (error.status === 0) return new Refusal('unavailable', 'The file store cannot be reached: try again', { retryAfter: 5 });
   const isBusy = error.status === 429 || error.status >= 500;

@@ -1,15 +1,13 @@
 import type { Blobs, ReadableBlob, StoredBlob } from '../../commands/blobs.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { LogError } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { BlobBackend, BlobName } from './blob-backend.ts';
 import { SourceError, withDraft } from './blob-drafts.ts';
 import { storeFailures } from './blob-failures.ts';
-import * as Sealed from './sealed-blob.ts';
+import { createBlobReader } from './blob-reader.ts';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[a-z0-9]{1,64}$/;
-const HEAD_BYTES = Sealed.HEADER_BYTES + Sealed.SEALED_CHUNK_BYTES;
 
 /** The contents of all tenants. */
 export type BlobStore = {
@@ -26,48 +24,10 @@ export type BlobStoreOptions = {
   readonly report?: (cause: unknown) => void;
 };
 
-/** Opens sealed contents. @throws BlobDamaged, LogError, and the errors of the backend */
-const createReader = ({ backend, vault }: BlobStoreOptions) => {
-  const keyOf = async (name: BlobName, kid: string): Promise<Uint8Array> => {
-    try {
-      return (await vault.blobKey(name.tenant, kid)).key;
-    } catch (error) {
-      if (error instanceof LogError) throw error;
-      throw new Sealed.BlobDamaged(name, 'its tenant has no key of the id in its header');
-    }
-  };
-
-  const opened = async (name: BlobName): Promise<ReadableBlob | null> => {
-    const sealed = await backend.read(name, HEAD_BYTES);
-    if (!sealed) return null;
-    const key = await keyOf(name, Sealed.kidOfHeader(name, sealed.head));
-    const header = Sealed.openHeader(name, key, sealed.head, sealed.sealedSize);
-    const content = async function* (): AsyncGenerator<Uint8Array> {
-      yield sealed.head.subarray(Sealed.HEADER_BYTES);
-      if (sealed.head.length < sealed.sealedSize) yield* sealed.rest();
-    };
-    return { size: header.size, content: Sealed.openBlob(header, content()) };
-  };
-
-  const isIntact = async (name: BlobName): Promise<boolean> => {
-    try {
-      const blob = await opened(name);
-      if (!blob) return false;
-      for await (const _ of blob.content);
-      return true;
-    } catch (error) {
-      if (error instanceof Sealed.BlobDamaged) return false;
-      throw error;
-    }
-  };
-
-  return { opened, isIntact };
-};
-
 /** Creates the store of all tenants' contents. Every content is sealed with a key of its tenant. */
 export const createBlobStore = (options: BlobStoreOptions): BlobStore => {
   const { backend, vault, drafts, report = () => {} } = options;
-  const { opened, isIntact } = createReader(options);
+  const { opened, isIntact } = createBlobReader(options);
   const fail = storeFailures(report);
 
   async function* withRefusals(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,27 +1,16 @@
-import { PLATFORM } from '../../domain/event.ts';
 import * as KeyRotation from '../../domain/operations/key-rotation.ts';
+import { openBlobPlace } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
-import { openLog } from '../eventstore/client.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import { LogError } from '../eventstore/event-log.ts';
+import { isDue, reportKeys } from '../rotation/key-report.ts';
+import { continueDataKeyRotation, type DataKeyRotationParts, startDataKeyRotation } from '../rotation/rotate-data-key.ts';
 import { continueMasterRotation, type MasterRotationParts, startMasterRotation } from '../rotation/rotate-master-key.ts';
 import { openRotationRecord } from '../rotation/rotation-record.ts';
 import { scavengeKeys } from '../rotation/scavenge-keys.ts';
 import { NEXT_SUFFIX, OLD_SUFFIX } from '../vault/master-key.ts';
-import { readWrappedKeys } from '../vault/wrapped-keys.ts';
-import { locateServices } from './locate-services.ts';
+import { withOperatorVault } from './operator-context.ts';
 
 const ACTOR = { kind: 'system', id: 'annals vault rotate' } as const;
-
-const withLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
-  const log = openLog(locateServices(config).eventstoreUrl);
-  try {
-    if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
-      throw new Error('this platform was never started: run annals start or annals serve first');
-    return await work(log);
-  } finally {
-    await log.close();
-  }
-};
 
 const print = (line: string): void => console.log(line);
 
@@ -36,7 +25,7 @@ const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): vo
  * @returns the exit code @throws Error of one line
  */
 export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<number> =>
-  withLog(config, async (log) => {
+  withOperatorVault(config, async ({ log }) => {
     const { masterKeyFile, annalsData, eventstoreUrl } = config;
     const record = openRotationRecord(log);
     const parts: MasterRotationParts = {
@@ -60,5 +49,31 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
       return 0;
     }
     printCompleted(config, master!.from_kid, to);
+    return 0;
+  });
+
+const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<void> => {
+  const kid = await startDataKeyRotation(parts, tenant);
+  const files = await continueDataKeyRotation(parts, tenant, kid);
+  if (files === null) return print(`${tenant} was erased`);
+  print(`${tenant} has the data key ${kid}; ${files} ${files === 1 ? 'file was' : 'files were'} encrypted again`);
+};
+
+/**
+ * Replaces the data key of a tenant, or without one all data keys that are due.
+ * @returns the exit code @throws Error of one line
+ */
+export const rotateDataKeys = (config: Config, tenant: string | undefined): Promise<number> =>
+  withOperatorVault(config, async ({ log, vault }) => {
+    const { masterKeyFile } = config;
+    const record = openRotationRecord(log);
+    const parts = { record, masterKeyFile, vault, blobs: await openBlobPlace(config), actor: ACTOR, onProgress: print };
+    const due = tenant === undefined ? (await reportKeys(log)).tenants.filter(isDue).map((keys) => keys.tenant) : [tenant];
+    for (const each of due)
+      await rotateOne(parts, each).catch((error: unknown) => {
+        if (error instanceof LogError && error.kind === 'gone') throw new Error(`the tenant ${each} was erased`);
+        throw error;
+      });
+    if (due.length === 0) print('no data key is older than 90 days');
     return 0;
   });

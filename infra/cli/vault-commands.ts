@@ -1,4 +1,6 @@
 import { defineCommand } from 'citty';
+import { PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
 import { JSON_OPTION, rejectUnknownArguments, usageError } from './arguments.ts';
 import { runOnPlatform } from './command-runs.ts';
 
@@ -15,19 +17,24 @@ export const vaultCommand = defineCommand({
       },
     }),
     rotate: defineCommand({
-      meta: { name: 'rotate', description: 'Replace the master key while requests are served' },
+      meta: { name: 'rotate', description: 'Replace the master key, or data keys of tenants, while requests are served' },
       args: {
         master: { type: 'boolean', description: 'Replace the master key' },
         finish: {
           type: 'boolean',
           description: 'With --master and EVENTSTORE_URL: confirm that every machine has the next key, and give up the old one',
         },
+        tenant: { type: 'string', description: 'Replace the data key of this tenant (its id, or platform)' },
+        due: { type: 'boolean', description: 'Replace the data keys that are older than 90 days' },
       },
       setup: rejectUnknownArguments,
-      run: async ({ args: { master = false, finish = false } }) => {
-        if (!master) throw usageError('say what to rotate: --master');
-        const { rotateMasterKey } = await import('./rotate-vault.ts');
-        await runOnPlatform((config) => rotateMasterKey(config, finish));
+      run: async ({ args: { master = false, finish = false, tenant, due = false } }) => {
+        if ([master, tenant !== undefined, due].filter(Boolean).length !== 1)
+          throw usageError('say what to rotate: --master, --tenant <id> or --due');
+        if (finish && !master) throw usageError('--finish is only used with --master');
+        if (tenant !== undefined && tenant !== PLATFORM && !isId25(tenant)) throw usageError('--tenant must be a tenant id, or platform');
+        const { rotateDataKeys, rotateMasterKey } = await import('./rotate-vault.ts');
+        await runOnPlatform((config) => (master ? rotateMasterKey(config, finish) : rotateDataKeys(config, tenant)));
       },
     }),
   },

@@ -108,7 +108,13 @@ export const work = async (config: Config): Promise<Closable> => {
     startAgentMessenger({ ...timedParts, openVault: vault.open }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, vault, logger) }),
     startHeadSigner({ ...timedParts, openKey: () => openHeadKey(log, vault) }),
-    startRotationFinisher({ ...timedParts, masterKeyFile: config.masterKeyFile, annalsData: config.annalsData }),
+    startRotationFinisher({
+      ...timedParts,
+      masterKeyFile: config.masterKeyFile,
+      annalsData: config.annalsData,
+      vault,
+      blobs: () => openBlobPlace(config),
+    }),
   ];
   const eraser = startTenantEraser({
     ...timedParts,

@@ -1,5 +1,9 @@
 import type { Actor } from '../../domain/event.ts';
+import type { MasterKeyRotation } from '../../domain/operations/key-rotation.ts';
+import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import type { RotationRecord } from '../rotation/rotation-record.ts';
+import type { LazyVault } from '../vault/lazy-vault.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 10_000;
@@ -10,41 +14,56 @@ export type RotationFinisherParts = TimedReactorParts & {
   readonly log: Log;
   readonly masterKeyFile: string;
   readonly annalsData: string;
+  readonly vault: Pick<LazyVault, 'open'>;
+  /** The place of the stored files; null if this platform has none. */
+  readonly blobs: () => Promise<BlobPlace | null>;
   readonly graceMs?: number;
+};
+
+const continueMaster = async (parts: RotationFinisherParts, record: RotationRecord, { to_kid }: MasterKeyRotation): Promise<void> => {
+  const { masterKeyFile, annalsData, logger, graceMs } = parts;
+  const { continueMasterRotation } = await import('../rotation/rotate-master-key.ts');
+  const { scavengeKeys } = await import('../rotation/scavenge-keys.ts');
+  const outcome = await continueMasterRotation({
+    record,
+    masterKeyFile,
+    scavenge: () => scavengeKeys(annalsData),
+    actor: ACTOR,
+    onProgress: (line) => logger.info(line),
+    ...(graceMs !== undefined && { graceMs }),
+  });
+  if (outcome === 'completed') logger.info({ kid: to_kid }, 'the master key was replaced');
+};
+
+const continueDataKey = async (parts: RotationFinisherParts, record: RotationRecord, tenant: string, kid: string): Promise<void> => {
+  const { masterKeyFile, vault, blobs, logger } = parts;
+  const { continueDataKeyRotation } = await import('../rotation/rotate-data-key.ts');
+  const onProgress = (line: string): void => logger.info(line);
+  const opened = { record, masterKeyFile, vault: await vault.open(), blobs: await blobs(), actor: ACTOR, onProgress };
+  const files = await continueDataKeyRotation(opened, tenant, kid);
+  logger.info({ tenant, kid, files }, 'the data key of a tenant was replaced');
 };
 
 /**
  * Continues rotations of keys that `annals vault rotate` has started and not completed, for example because it was
  * killed. The modules are loaded only if there is one.
  */
-export const startRotationFinisher = ({ log, masterKeyFile, annalsData, graceMs, ...parts }: RotationFinisherParts) => {
+export const startRotationFinisher = (parts: RotationFinisherParts) => {
   /** The id of the master key for which all keys were prepared. Until that is confirmed, nothing more is to be done. */
   let prepared: string | null = null;
-  return startTimedReactor(
-    {
-      lock: LOCK,
-      intervalMs: INTERVAL_MS,
-      failure: 'a rotation of keys cannot be continued now; trying again',
-      run: async () => {
-        const { openRotationRecord } = await import('../rotation/rotation-record.ts');
-        const record = openRotationRecord(log);
-        const { master } = await record.load();
-        if (!master || (master.to_kid === prepared && !master.is_confirmed)) return false;
-        const { continueMasterRotation } = await import('../rotation/rotate-master-key.ts');
-        const { scavengeKeys } = await import('../rotation/scavenge-keys.ts');
-        const outcome = await continueMasterRotation({
-          record,
-          masterKeyFile,
-          scavenge: () => scavengeKeys(annalsData),
-          actor: ACTOR,
-          onProgress: (line) => parts.logger.info(line),
-          ...(graceMs !== undefined && { graceMs }),
-        });
-        prepared = master.to_kid;
-        if (outcome === 'completed') parts.logger.info({ kid: master.to_kid }, 'the master key was replaced');
-        return false;
-      },
-    },
-    parts,
-  );
+
+  const run = async (): Promise<boolean> => {
+    const { openRotationRecord } = await import('../rotation/rotation-record.ts');
+    const record = openRotationRecord(parts.log);
+    const { master, data_keys } = await record.load();
+    if (master && (master.is_confirmed || master.to_kid !== prepared)) {
+      await continueMaster(parts, record, master);
+      prepared = master.to_kid;
+    }
+    for (const [tenant, kid] of Object.entries(data_keys)) await continueDataKey(parts, record, tenant, kid);
+    return false;
+  };
+
+  const failure = 'a rotation of keys cannot be continued now; trying again';
+  return startTimedReactor({ lock: LOCK, intervalMs: INTERVAL_MS, failure, run }, parts);
 };

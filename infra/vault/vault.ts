@@ -48,6 +48,8 @@ export type Vault = SealedEvents & {
    * master key. @throws LogError unavailable
    */
   readonly watchKeys: () => Promise<Subscription>;
+  /** Reads the data keys of a tenant again, if they are in memory. So a new one is used at once. */
+  readonly refreshDataKeys: (tenant: string) => Promise<void>;
   /**
    * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
    * process. Does nothing if they were destroyed before.
@@ -89,6 +91,9 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
   const receiptKey = receiptKeyOf(nameKey);
   const contentKey = createContentKeys(dataKeys);
   const idOf = createUniqueIds(nameKey.key);
+  const refreshDataKeys = async (tenant: string): Promise<void> => {
+    if (await dataKeys.refresh(tenant)) await contentKey.refresh(tenant);
+  };
   return {
     contentKey,
     ...createSealedEvents(contentKey),
@@ -98,6 +103,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
       const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
       return { kid: dataKey.kid, key: new Uint8Array(hkdfSync('sha256', dataKey.key, '', lengthPrefixed('annals blobs', tenant), 32)) };
     },
+    refreshDataKeys,
     destroyDataKeys: async (tenant) => {
       await log.tombstone(dataKeyStream(tenant));
       dataKeys.forget(tenant);
@@ -107,9 +113,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
     masterKeyIds: () => masterKeyIds,
     watchKeys: () =>
       watchKeys(log, {
-        onDataKey: async (tenant) => {
-          if (await dataKeys.refresh(tenant)) await contentKey.refresh(tenant);
-        },
+        onDataKey: refreshDataKeys,
         onRewrapped: async () => {
           await masters.reload();
           masterKeyIds = await masterKeyIdsIn(log);

@@ -101,6 +101,30 @@ export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace):
   }
 };
 
+/**
+ * Adds a data key with the id `kid` to those of a tenant, from then on the one that encrypts. Does nothing if it is
+ * there already.
+ * @throws LogError gone if the tenant was erased, unavailable
+ */
+export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, kid: string): Promise<void> => {
+  const place = { tenant, id: DATA_KEY_ID };
+  const key = randomBytes(32);
+  for (;;) {
+    const master = await masterForNewKeys(log, masters);
+    const events = await readKeyEvents(log, place);
+    if (fold(Wrapped, events).some((stored) => stored.kid === kid)) return;
+    const data = { kid, wrapped: wrapKey(master, place, { kid, key }) };
+    try {
+      await log.append(keyStream(place), events.at(-1)?.revision ?? 'none', [
+        { id: randomUUID(), type: 'DataKeyCreated', data, meta: metadataOf(place) },
+      ]);
+      return;
+    } catch (error) {
+      if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+    }
+  }
+};
+
 /** A random id for a new key. */
 export const newKeyId = (): string => randomBytes(6).toString('base64url');
 

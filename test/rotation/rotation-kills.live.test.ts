@@ -10,6 +10,7 @@ import type { Log } from '../../infra/eventstore/event-log.ts';
 import { startRotationFinisher } from '../../infra/reactors/finish-rotations.ts';
 import { findKeyPlaces } from '../../infra/rotation/rewrap-keys.ts';
 import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
+import { createLazyVault } from '../../infra/vault/lazy-vault.ts';
 import { loadMasterKey } from '../../infra/vault/master-key.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { readWrappedKeys, wrapsOf } from '../../infra/vault/wrapped-keys.ts';
@@ -63,8 +64,9 @@ test('a rotation that is killed before any of its steps is completed by the next
     if (!isOver) killed += 1;
     equal(await secretsWith(masterKeyFile), secrets, `after the kill before: ${child.output()}`);
     if ((await record.load()).master?.is_confirmed) {
+      const vaultOf = createLazyVault(log, masterKeyFile);
       const parts = { log, databaseUrl, logger: silentLogger, masterKeyFile, annalsData: dir, intervalMs: 50, graceMs: 0 };
-      const worker = startRotationFinisher(parts);
+      const worker = startRotationFinisher({ ...parts, vault: vaultOf, blobs: async () => null });
       await waitUntil('the rotation is completed', record.load, ({ master }) => master === null, 30);
       await worker.close();
     }

@@ -1,0 +1,45 @@
+import type { Vault } from '../vault/vault.ts';
+import type { StoredEntry } from './blob-backend.ts';
+import { withDraft } from './blob-drafts.ts';
+import { createBlobReader } from './blob-reader.ts';
+import type { BlobPlace } from './open-blob-store.ts';
+import { BlobDamaged, HEADER_BYTES, kidOfHeader } from './sealed-blob.ts';
+
+export type ResealOptions = BlobPlace & {
+  readonly vault: Pick<Vault, 'blobKey'>;
+  /** Is called before each content that is sealed again. */
+  readonly onReseal?: (count: number) => void | Promise<void>;
+  /** Is called with the message about a content that is left as it is. */
+  readonly onDamaged?: (message: string) => void;
+};
+
+/**
+ * Seals the stored contents of a tenant again that are not sealed with its newest data key. Requests can read them
+ * meanwhile. @returns how many were sealed again @throws LogError, and the errors of the backend
+ */
+export const resealTenantBlobs = async (options: ResealOptions, tenant: string): Promise<number> => {
+  const { backend, drafts, vault, onReseal = () => {}, onDamaged = () => {} } = options;
+  const { opened } = createBlobReader(options);
+  const key = await vault.blobKey(tenant);
+  let count = 0;
+
+  const reseal = async ({ sha256 }: StoredEntry): Promise<void> => {
+    const name = { tenant, sha256 };
+    const sealed = await backend.read(name, HEADER_BYTES);
+    if (!sealed || kidOfHeader(name, sealed.head) === key.kid) return;
+    const blob = await opened(name);
+    if (!blob) return;
+    await onReseal(count);
+    await withDraft(drafts, { key, tenant, content: blob.content }, (draft) => backend.replace(name, draft));
+    count += 1;
+  };
+
+  for await (const entry of backend.list())
+    if (entry.tenant === tenant)
+      await reseal(entry).catch((error: Error) => {
+        const reason = error.cause ?? error;
+        if (!(reason instanceof BlobDamaged)) throw reason;
+        onDamaged(reason.message);
+      });
+  return count;
+};

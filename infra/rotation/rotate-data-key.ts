@@ -1,0 +1,68 @@
+import type { Actor } from '../../domain/event.ts';
+import * as KeyRotation from '../../domain/operations/key-rotation.ts';
+import type { BlobPlace } from '../blobs/open-blob-store.ts';
+import { resealTenantBlobs } from '../blobs/reseal-blobs.ts';
+import { LogError } from '../eventstore/event-log.ts';
+import { openMasterKeys } from '../vault/master-keys.ts';
+import type { Vault } from '../vault/vault.ts';
+import { addDataKey, DATA_KEY_ID, newKeyId, readWrappedKeys } from '../vault/wrapped-keys.ts';
+import type { RotationRecord } from './rotation-record.ts';
+
+export type DataKeyRotationParts = {
+  readonly record: RotationRecord;
+  readonly masterKeyFile: string;
+  readonly vault: Pick<Vault, 'blobKey' | 'refreshDataKeys'>;
+  /** The place of the stored files; null if this platform has none. */
+  readonly blobs: BlobPlace | null;
+  readonly actor: Actor;
+  /** Is called before each change, with its name. */
+  readonly onStep?: (step: string) => void | Promise<void>;
+  /** Is called with a line for the operator. */
+  readonly onProgress?: (line: string) => void;
+};
+
+/**
+ * Records that the data key of a tenant is to be replaced.
+ * @returns the id of the new key @throws LogError gone if the tenant was erased @throws Error if it has no data key
+ */
+export const startDataKeyRotation = async ({ record, actor }: DataKeyRotationParts, tenant: string): Promise<string> => {
+  if ((await readWrappedKeys(record.log, tenant, DATA_KEY_ID)).length === 0)
+    throw new Error(`there is no data key of ${tenant}: nothing of it is encrypted yet, or there is no such tenant`);
+  const { data_keys } = await record.transact(KeyRotation.startDataKeyRotation(tenant, newKeyId()), actor);
+  return data_keys[tenant]!;
+};
+
+const resealFiles = async (parts: DataKeyRotationParts, tenant: string): Promise<number> => {
+  const { blobs, vault, onStep = () => {}, onProgress = () => {} } = parts;
+  if (!blobs) return 0;
+  const onReseal = async (count: number): Promise<void> => {
+    if (count > 0 && count % 100 === 0) onProgress(`${count} files were encrypted again`);
+    await onStep('encrypt a file again');
+  };
+  return resealTenantBlobs({ ...blobs, vault, onReseal, onDamaged: (message) => onProgress(`left as it is: ${message}`) }, tenant);
+};
+
+const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<number> => {
+  const { record, masterKeyFile, vault, onStep = () => {} } = parts;
+  await onStep('create the data key');
+  await addDataKey(record.log, await openMasterKeys(masterKeyFile, false), tenant, kid);
+  await vault.refreshDataKeys(tenant);
+  return resealFiles(parts, tenant);
+};
+
+/**
+ * Replaces the data key of a tenant: creates the key with the id `kid`, which encrypts from then on, and encrypts the
+ * stored files again. Each change can be repeated, also after the process was killed.
+ * @returns how many files were encrypted again; null if the tenant was erased
+ * @throws LogError @throws Error with a one-line message for the operator
+ */
+export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<number | null> => {
+  const { record, actor, onStep = () => {} } = parts;
+  const files = await replace(parts, tenant, kid).catch((error: unknown) => {
+    if (error instanceof LogError && error.kind === 'gone') return null;
+    throw error;
+  });
+  await onStep('record the end');
+  await record.transact(KeyRotation.completeDataKeyRotation(tenant, kid, files ?? 0), actor);
+  return files;
+};
