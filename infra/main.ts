@@ -8,6 +8,7 @@ import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { cronCommand } from './cli/cron-command.ts';
 import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
+import { exportCommand } from './cli/export-command.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { runnerCommand } from './cli/runner-command.ts';
 import { storeCommand } from './cli/store-commands.ts';
@@ -15,6 +16,7 @@ import { SERVICES } from './cli/systemd-unit.ts';
 import { triggerCommand } from './cli/trigger-command.ts';
 import { plainText, rejectLeadingOptions, showUsage } from './cli/usage.ts';
 import { vaultCommand } from './cli/vault-commands.ts';
+import { verifyCommand } from './cli/verify-command.ts';
 import { watchOutput } from './logging/nonblocking-stdout.ts';
 import { COMPILE_CACHE } from './processes/compile-cache.ts';
 import { fail, finish, printError } from './processes/exit.ts';
@@ -111,15 +113,8 @@ const main = defineCommand({
         await runOnPlatform((config) => replay(config, options));
       },
     }),
-    verify: defineCommand({
-      meta: { name: 'verify', description: 'Compare every row of every projection with what the log yields' },
-      args: { json: JSON_OPTION },
-      setup: rejectUnknownArguments,
-      run: async ({ args }) => {
-        const { verify } = await import('./cli/verify-projections.ts');
-        await runOnPlatform((config) => verify(config, { json: args.json === true }));
-      },
-    }),
+    verify: verifyCommand,
+    export: exportCommand,
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Check every service and setting, and suggest fixes' },
       args: { json: JSON_OPTION },

@@ -5,7 +5,7 @@ import { isTransient, type OutageReport } from './outage-report.ts';
 import type { Runtime } from './runtime-files.ts';
 
 const RESPONSE_TIMEOUT_MS = 15_000;
-const UPLOAD_TIMEOUT_MS = 120_000;
+const TRANSFER_TIMEOUT_MS = 120_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 10_000, jitter: 0.25 };
 
 const AgentName = z.object({ id: z.string(), slug: z.string() });
@@ -120,7 +120,22 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   return {
     /** Finds the agent with this slug or id; without a name, the agent of the runner key. @throws Refusal */
     find,
+    /** Returns the id of the first tenant of the key. @throws Refusal forbidden if it has none */
+    tenant: async (): Promise<string> => {
+      const [first] = (await json(Me, 'GET', '/me').catch(wrongAddress)).tenants;
+      if (!first) throw new Refusal('forbidden', 'ANNALS_KEY belongs to no tenant: name one with --tenant');
+      return first.id;
+    },
     get: <T>(schema: z.ZodType<T>, path: string): Promise<T> => json(schema, 'GET', path),
+    /** Fetches one page of a list: its text, and the path of the next page. @throws Refusal */
+    page: async (path: string): Promise<{ readonly text: string; readonly next: string | null }> => {
+      const response = await request('GET', path, { timeoutMs: TRANSFER_TIMEOUT_MS });
+      const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+      const text = await response.text().catch(() => {
+        throw new Refusal('unavailable', `the connection to ${base} broke`);
+      });
+      return { text, next: next ?? null };
+    },
     /** Sends a POST request. A repeat with the same Idempotency-Key has no second effect. @throws Refusal */
     post: <T>(schema: z.ZodType<T>, path: string, { body, idempotencyKey }: Post): Promise<T> =>
       json(schema, 'POST', path, {
@@ -129,7 +144,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
           ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         },
         body: body instanceof FormData ? body : JSON.stringify(body),
-        ...(body instanceof FormData && { timeoutMs: UPLOAD_TIMEOUT_MS }),
+        ...(body instanceof FormData && { timeoutMs: TRANSFER_TIMEOUT_MS }),
       }),
     credential: ({ tenant, agent }: RunnerAgent): Promise<Credential> =>
       json(Credential, 'POST', `/tenant/${tenant}/agents/${agent}/runner-credentials`),

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import { type ExportWriter, writeExportFile } from '../audit/export-file.ts';
+import { addLeaf, describeVerification, digestOf, FORMAT, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import { printError } from '../processes/exit.ts';
+import { apiClient, type RunnerApi, retryTransient } from '../runner/api-client.ts';
+import { createOutageReport } from '../runner/outage-report.ts';
+import { usageError } from './arguments.ts';
+
+const Head = z.object({
+  size: z.int(),
+  root: z.string(),
+  position: z.string(),
+  at: z.string(),
+  signature: z.string(),
+  key_id: z.string(),
+});
+type Head = z.output<typeof Head>;
+const Key = z.object({ key_id: z.string(), public_key: z.string(), cross_signature: z.string().nullable() });
+
+const EVENTS_PER_PAGE = 200;
+const HEADS_PER_PAGE = 200;
+
+/** Nothing stops the retries but the end of the process. */
+const NEVER = new AbortController().signal;
+
+/** Yields the items of a list as texts, exactly as the service sends them: one per line. One page is in memory. */
+async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
+  for (let path: string | null = first; path !== null; ) {
+    const at: string = path;
+    const page = await retryTransient(() => api.page(at), NEVER);
+    if (page.text !== '[]') yield* page.text.slice(1, -1).split(',\n');
+    path = page.next;
+  }
+}
+
+/** Yields the heads of a tenant up to one, the smallest first. */
+async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): AsyncGenerator<Head> {
+  const first = `/tenant/${tenant}/audit-logs/heads?sort=size&limit=${HEADS_PER_PAGE}`;
+  for (let path: string | null = first; path !== null; ) {
+    const at: string = path;
+    const page = await retryTransient(() => api.page(at), NEVER);
+    const heads = z.array(Head).parse(JSON.parse(page.text));
+    yield* heads.filter((head) => head.size <= size);
+    path = heads.some((head) => head.size >= size) ? null : page.next;
+  }
+}
+
+const positionOf = (text: string): Position => parseToken((JSON.parse(text) as { position: string }).position)!;
+
+/** Writes the entries of a tenant, and each head after its last entry. Returns how many entries there are. */
+const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer: ExportWriter): Promise<number> => {
+  const heads = headsUntil(api, tenant, newest);
+  const peaks: string[] = [];
+  let count = 0;
+  let head = (await heads.next()).value as Head | undefined;
+  const writeHead = async (): Promise<void> => {
+    await writer.line('head', JSON.stringify({ ...head, peaks }));
+    head = (await heads.next()).value as Head | undefined;
+  };
+  for await (const text of textsOf(api, `/tenant/${tenant}/events?limit=${EVENTS_PER_PAGE}`)) {
+    const position = positionOf(text);
+    while (head && comparePositions(position, parseToken(head.position)!) > 0) await writeHead();
+    if (!head) break;
+    await writer.line('event', text);
+    addLeaf(peaks, count++, digestOf(text));
+  }
+  while (head) await writeHead();
+  return count;
+};
+
+export type ExportOptions = { readonly tenant: string | undefined; readonly to: string; readonly url: string; readonly key: string };
+
+/**
+ * Writes all entries of a tenant that signed heads cover, with the heads and the keys, to a new file, and verifies it.
+ * Reads over HTTP with an API key, so it gets what the key may read.
+ * @returns the exit code: 1 if the export does not verify @throws Refusal, Error of one line
+ */
+export const exportTenant = async ({ tenant: named, to, url, key }: ExportOptions): Promise<number> => {
+  if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');
+  const api = apiClient({ url, key, outage: createOutageReport(printError, 'the service answers again') });
+  const tenant = named ?? (await api.tenant());
+  const [newest] = await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`);
+  if (!newest) throw new Error('no head of this tenant is signed yet: the first one follows within seconds of its first events; try again');
+  const keys = await api.get(z.array(Key), `/tenant/${tenant}/audit-logs/keys`);
+  await writeExportFile(to, async (writer) => {
+    const { size: entries, root, position } = newest;
+    await writer.line('manifest', JSON.stringify({ format: FORMAT, tenant_id: tenant, entries, root, position }));
+    for (const one of keys) await writer.line('key', JSON.stringify(one));
+    await writeEntries(api, tenant, newest, writer);
+  });
+  const found = await verifyAuditExport(to);
+  for (const line of describeVerification(found)) console.log(line);
+  console.log(`written to ${to}: the entries up to the newest head, signed at ${newest.at}; later ones follow with the next head`);
+  return found.ok ? 0 : 1;
+};
