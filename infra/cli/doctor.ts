@@ -9,6 +9,7 @@ import { checkBlobStore } from './blob-check.ts';
 import { checkClamav } from './clamav-check.ts';
 import { type Finding, fail, findingText, none, ok, type Result } from './finding.ts';
 import * as Check from './health-checks.ts';
+import { checkKeyAges } from './key-age-check.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
 import { checkNats, checkSyncInterval } from './nats-check.ts';
@@ -87,6 +88,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
   const url = serviceUrlOf(config);
   return Promise.all([
     examine('master key', 'correct MASTER_KEY_FILE', () => checkMasterKey(masterKeyFile, eventstoreUrl)),
+    examine('keys', 'look at the event store and the master key first', () => checkKeyAges(masterKeyFile, eventstoreUrl)),
     examine('disk', 'correct ANNALS_DATA', () => Check.checkDiskSpace(annalsData)),
     examine('spool', 'make ANNALS_DATA writable for the user who runs annals serve', () => checkSpool(annalsData, startAdvice(config))),
     examine('service', startAdvice(config), () => Check.checkHttpService(url, expected, startAdvice(config))),

@@ -9,10 +9,10 @@ import { locateServices } from './locate-services.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The age of a key in whole days. */
-export const daysSince = (at: string): number => Math.max(0, Math.floor((Date.now() - Date.parse(at)) / DAY_MS));
+const daysSince = (at: string): number => Math.max(0, Math.floor((Date.now() - Date.parse(at)) / DAY_MS));
 
-const ageText = (at: string): string => `${daysSince(at)} ${daysSince(at) === 1 ? 'day' : 'days'} old`;
+/** The age of a key, such as `3 days old`. */
+export const ageText = (at: string): string => `${daysSince(at)} ${daysSince(at) === 1 ? 'day' : 'days'} old`;
 
 /** The state of all keys, as `annals vault status --json` prints it. */
 type VaultStatus = KeyReport & {

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal, is, not, ok } from 'uvu/assert';
 import { secret } from '../../domain/secret.ts';
+import { blobPath } from '../../infra/blobs/blob-directory.ts';
+import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
+import { kidOfHeader } from '../../infra/blobs/sealed-blob.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import type { Log } from '../../infra/eventstore/event-log.ts';
 import { startRotationFinisher } from '../../infra/reactors/finish-rotations.ts';
@@ -84,6 +87,50 @@ test('a rotation that is killed before any of its steps is completed by the next
   ok(killed >= 15, `${killed} kills`);
   not(readdirSync(dir).includes('master.key.next'));
   console.log(`killed before each of ${killed} steps`);
+  await log.close();
+  await store.end();
+});
+
+test('a rotation of a data key that is killed before any of its steps is completed by the next worker, with one new key', async () => {
+  const { dir } = createTempDirectory();
+  const store = await startStore({ dir: join(dir, 'store') });
+  const log = openLog(store.url);
+  const databaseUrl = await freshDatabase();
+  const masterKeyFile = join(dir, 'master.key');
+  const vault = await openVault({ log, masterKeyFile });
+  const place = openDirectoryPlace(join(dir, 'blobs'));
+  const contents = [Buffer.from('one'), Buffer.from('two'), Buffer.alloc(600_000, 'three')];
+  const files = openBlobStore(place, vault).of('acme');
+  const digests = await Promise.all(contents.map(async (content) => (await files.put(content)).sha256));
+  const record = openRotationRecord(log);
+  const kidsOfFiles = (): string[] =>
+    digests.map((sha256) => {
+      const name = { tenant: 'acme', sha256 };
+      return kidOfHeader(name, readFileSync(blobPath(join(dir, 'blobs'), name)));
+    });
+
+  let killed = 0;
+  for (let isOver = false; !isOver; ) {
+    const keys = await readWrappedKeys(log, 'acme', 'vault');
+    const child = startProgram(process.execPath, [program, store.url, masterKeyFile, dir, String(killed + 1), 'acme']);
+    const end = await child.ended;
+    isOver = end === 0;
+    if (!isOver) is(end, 'SIGKILL', child.output());
+    if (!isOver) killed += 1;
+    const isStarted = Object.keys((await record.load()).data_keys).length > 0;
+    const parts = { log, databaseUrl, logger: silentLogger, masterKeyFile, annalsData: dir, intervalMs: 50 };
+    const workerVault = createLazyVault(log, masterKeyFile);
+    const worker = startRotationFinisher({ ...parts, vault: workerVault, blobs: async () => place });
+    await waitUntil('the rotation is completed', record.load, ({ data_keys }) => Object.keys(data_keys).length === 0, 30);
+    await worker.close();
+    await workerVault.close();
+    const after = await readWrappedKeys(log, 'acme', 'vault');
+    is(after.length - keys.length, isStarted || isOver ? 1 : 0, child.output());
+    equal(kidsOfFiles(), Array(3).fill(after.at(-1)!.kid), child.output());
+    for (const [index, sha256] of digests.entries())
+      ok(Buffer.concat(await Array.fromAsync((await files.get(sha256))!.content)).equals(contents[index]!));
+  }
+  is(killed, 6);
   await log.close();
   await store.end();
 });
