@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { displayText } from '../../domain/fields.ts';
 import { Id25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
+import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
@@ -62,7 +63,8 @@ export const deliveryListOperations: Operations = {
     method: 'get',
     path: '/tenant/:tenant_id/deliveries',
     summary: 'List the deliveries of all webhook integrations',
-    details: 'Only those that the caller may see. Accepted and blocked calls of skills and messages of cron jobs are deliveries, too.',
+    details:
+      'Only those that the caller may see. Accepted and blocked calls of skills, messages of cron jobs and benchmark runs are deliveries, too.',
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
@@ -71,11 +73,11 @@ export const deliveryListOperations: Operations = {
         integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
         agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
         provider: z
-          .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER])
+          .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER])
           .optional()
           .meta({
             description:
-              'Only deliveries of this provider, calls of skills (`skill`), or messages of cron jobs (`cron`); none of them is rejected',
+              'Only deliveries of this provider, calls of skills (`skill`), messages of cron jobs (`cron`), or benchmark runs (`benchmark`); none of them is rejected',
           }),
         event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
         ...StateFilter,

@@ -5,6 +5,7 @@ import { Redeliver, redeliver } from '../../commands/webhooks/redeliver.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf, isId25 } from '../../domain/id.ts';
 import { notFound } from '../../domain/refusal.ts';
+import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
@@ -24,12 +25,15 @@ import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } f
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
+/** The providers of deliveries that belong to no integration. */
+const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER];
+
 /**
- * Returns the integration of a delivery. A skill or a cron job is none, and a repeated body of its deliveries is no
+ * Returns the integration of a delivery. A skill, a cron job or a benchmark is none, and a repeated body of its deliveries is no
  * replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
-  provider === SKILL_PROVIDER || provider === CRON_PROVIDER
+  WITHOUT_INTEGRATION.includes(provider)
     ? { tenant_id: ctx.tenant, integration_id, marksReplays: false }
     : integrationOf(ctx, integration_id);
 

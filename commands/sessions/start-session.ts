@@ -53,12 +53,13 @@ const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Star
   const { agent_id: latest, facts } = (await ctx.load(Delivery, delivery_id)).state;
   if (!facts || (latest !== agent_id && facts.agent_id !== agent_id))
     throw invalid('/delivery_id', 'is not a delivery to this agent', 'unknown_delivery');
-  const { skill_id, integration_id, cron } = facts;
+  const { skill_id, integration_id, cron, benchmark } = facts;
   const occurrence_id = cron?.occurrence_id ?? null;
   if (cron_occurrence_id !== null && cron_occurrence_id !== occurrence_id)
     throw invalid('/cron_occurrence_id', 'is not the occurrence of the delivery', 'unknown_occurrence');
   const ids = { delivery_id, cron_occurrence_id: occurrence_id };
   if (cron) return { ...ids, cause_kind: 'cron_job', cause_id: cron.job_id };
+  if (benchmark !== undefined) return { ...ids, cause_kind: 'benchmark', cause_id: integration_id };
   return skill_id === undefined
     ? { ...ids, cause_kind: 'webhook', cause_id: integration_id }
     : { ...ids, cause_kind: 'skill', cause_id: skill_id };

@@ -135,20 +135,32 @@ export const queue =
 const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): number =>
   task_ids.reduce((sum, id) => sum + (results[id]?.score ?? 0), 0) / task_ids.length;
 
+export type ScoredTask = TaskResult & { readonly task_id: string };
+
+/** Returns the results that count: the first of each task of the run that has none yet. */
+export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
+  if (!isOpen(run) || run.agent_id !== agent_id) return [];
+  const tasks = new Set(run.task_ids);
+  const first = new Map<string, ScoredTask>();
+  for (const result of results)
+    if (tasks.has(result.task_id) && !Object.hasOwn(run.results, result.task_id) && !first.has(result.task_id))
+      first.set(result.task_id, result);
+  return [...first.values()];
+};
+
 /**
- * Records the result of a task. The first result of a task counts. With the last one, the run is completed. Does nothing
- * if the run has ended, belongs to another agent, or has no such task.
+ * Records results of tasks that the runner of an agent has reported. With the last one, the run is completed. Results
+ * that do not count are left out.
  */
-export const scoreTask =
-  (agent_id: string, task_id: string, result: TaskResult) =>
+export const scoreTasks =
+  (agent_id: string, reported: readonly ScoredTask[]) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] => {
-    const { task_ids } = run;
-    if (!isOpen(run) || run.agent_id !== agent_id || !task_ids.includes(task_id) || Object.hasOwn(run.results, task_id)) return [];
-    const results = withEntry(run.results, task_id, result);
-    const scored: BenchmarkRunEvent = { type: 'BenchmarkTaskScored', data: { agent_id, task_id, ...result } };
-    if (task_ids.some((id) => !Object.hasOwn(results, id))) return [scored];
-    const ending = { status: 'completed', score: meanScore(task_ids, results), error: null } as const;
-    return [scored, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
+    const counted = newResults(run, agent_id, reported);
+    const events = counted.map((data): BenchmarkRunEvent => ({ type: 'BenchmarkTaskScored', data: { agent_id, ...data } }));
+    const results = { ...run.results, ...Object.fromEntries(counted.map(({ task_id, ...result }) => [task_id, result])) };
+    if (events.length === 0 || run.task_ids.some((id) => !Object.hasOwn(results, id))) return events;
+    const ending = { status: 'completed', score: meanScore(run.task_ids, results), error: null } as const;
+    return [...events, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
   };
 
 /** Ends a run that has tasks without results. Does nothing if it has ended. */

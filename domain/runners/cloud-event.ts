@@ -1,6 +1,7 @@
 import type { CredentialRequestEvent } from '../credentials/credential-request.ts';
 import type { Recorded } from '../event.ts';
 import { scanJson } from '../json-scanner.ts';
+import type { BenchmarkDeliveryFacts } from '../webhooks/benchmark-delivery.ts';
 import type { CronDeliveryFacts } from '../webhooks/cron-delivery.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
@@ -126,6 +127,18 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
+/** The message of a benchmark run has no integration. The platform has chosen its tasks. */
+const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
+  const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
+  const message = webhookMessage(event, publicUrl);
+  const { integration: _, ...attributes } = message.attributes;
+  const source = `${publicUrl}/benchmarks/${benchmark}`;
+  return { ...message, isJson: true, attributes: { ...attributes, source, benchmark, contenttrust: 'trusted' } };
+};
+
+/** The CloudEvents type of the messages of benchmark runs. */
+export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
+
 /** The CloudEvents type of the messages of cron jobs. */
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
@@ -167,6 +180,11 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
     type: CRON_MESSAGE_TYPE,
     summary: 'A cron job of the agent, or one that calls it, has fired',
     message: cronMessage,
+  },
+  BenchmarkRunTriggered: {
+    type: BENCHMARK_MESSAGE_TYPE,
+    summary: 'A benchmark run of the agent was queued: the runner reports a result for each of its tasks',
+    message: benchmarkMessage,
   },
   CredentialSubmitted: {
     type: CREDENTIAL_MESSAGE_TYPE,

@@ -1,5 +1,6 @@
 import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
+import { scoreSubject } from './score-report.ts';
 
 export const category = 'runnercredential';
 
@@ -24,11 +25,15 @@ export const RENEW_AFTER_SHARE = 0.75;
 export const consumerName = (agent: string): string => `runner-${agent}`;
 
 /**
- * What the credential of a runner may do at the broker: fetch and acknowledge its agent's messages, and receive replies
- * in its own NATS inbox.
+ * What the credential of a runner may do at the broker: fetch and acknowledge its agent's messages, publish results of
+ * benchmark tasks, and receive replies in its own NATS inbox.
  */
-export const permissionsOf = (agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
-  publish: [`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`, `$JS.ACK.${STREAM}.${consumerName(agent)}.>`],
+export const permissionsOf = (tenant: string, agent: string, inbox: string): { publish: string[]; subscribe: string[] } => ({
+  publish: [
+    `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumerName(agent)}`,
+    `$JS.ACK.${STREAM}.${consumerName(agent)}.>`,
+    scoreSubject(tenant, agent),
+  ],
   subscribe: [`${inbox}.>`],
 });
 

@@ -16,7 +16,7 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 /**
  * What started a session, and so causes its costs: an integration, skill or cron job by its id, a user, or the runner.
  */
-export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'user', 'runner', 'unknown'] as const;
+export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'benchmark', 'user', 'runner', 'unknown'] as const;
 export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
 
 type StartedFields = {

@@ -37,6 +37,8 @@ export type DeliveryFacts = GuardrailResult & {
   skill_id?: string;
   /** Set only for the message of a cron job to an agent: the run. */
   cron?: CronOrigin;
+  /** Set only for a benchmark run: the slug of the benchmark. */
+  benchmark?: string;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
   redelivery_of?: string;
 };
@@ -50,7 +52,8 @@ type RequeuedFields = { agent_id: string; repeats?: string };
 /**
  * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
  * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts), CronJobTriggered is the
- * message of a cron job to an agent (see cron-delivery.ts). Their data are the bytes of the body: as received, or after
+ * message of a cron job to an agent (see cron-delivery.ts), BenchmarkRunTriggered that of a benchmark run (see
+ * benchmark-delivery.ts). Their data are the bytes of the body: as received, or after
  * redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body is stored in chunks.
  */
 export type DeliveryEvent =
@@ -59,6 +62,7 @@ export type DeliveryEvent =
   | { type: 'SkillWebhookCalled'; data: Uint8Array }
   | { type: 'SkillWebhookBlocked'; data: Uint8Array }
   | { type: 'CronJobTriggered'; data: Uint8Array }
+  | { type: 'BenchmarkRunTriggered'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
   | { type: 'DeliveryRequeued'; data: RequeuedFields };
 
@@ -100,6 +104,7 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
     case 'WebhookAccepted':
     case 'SkillWebhookCalled':
     case 'CronJobTriggered':
+    case 'BenchmarkRunTriggered':
       return { ...delivery, ...lastMessage(event, factsOf(event)), status: 'accepted', facts: factsOf(event) };
     case 'WebhookBlocked':
     case 'SkillWebhookBlocked':
@@ -118,7 +123,12 @@ export const assertDeliverable = ({ status, facts }: Delivery): void => {
 };
 
 /** The events with which a delivery to an agent begins. */
-const ACCEPTED: readonly string[] = ['WebhookAccepted', 'SkillWebhookCalled', 'CronJobTriggered'] satisfies DeliveryEvent['type'][];
+const ACCEPTED: readonly string[] = [
+  'WebhookAccepted',
+  'SkillWebhookCalled',
+  'CronJobTriggered',
+  'BenchmarkRunTriggered',
+] satisfies DeliveryEvent['type'][];
 
 /** Whether a delivery to an agent begins with an event of this type. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);

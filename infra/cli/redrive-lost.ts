@@ -39,7 +39,10 @@ const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
 };
 
 type Unsettled = DeadMessage & { readonly position: Position };
-type AcceptedEvent = Extract<DeliveryEvent, { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' }>;
+type AcceptedEvent = Extract<
+  DeliveryEvent,
+  { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' | 'BenchmarkRunTriggered' }
+>;
 type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>;
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
 type FollowedEvent = Recorded<MessageEvent> | Recorded<SettlingEvent>;
@@ -48,6 +51,7 @@ const eventTypes = [
   'WebhookAccepted',
   'SkillWebhookCalled',
   'CronJobTriggered',
+  'BenchmarkRunTriggered',
   'DeliveryRequeued',
   'DeliveriesAcknowledged',
   'DeliveryDeadLettered',

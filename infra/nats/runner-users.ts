@@ -46,7 +46,7 @@ export const brokerUserFactory =
         throw error instanceof Refusal ? error : unavailable(error);
       });
     const user = createUser();
-    const { publish, subscribe } = permissionsOf(agent, inboxOf(credential));
+    const { publish, subscribe } = permissionsOf(tenant, agent, inboxOf(credential));
     const public_key = user.getPublicKey();
     const jwt = userJwt({
       accountSeed,

@@ -5,8 +5,12 @@ import type { ServerSeeds } from './server-keys.ts';
 /** The longest time that a pull request of a runner can wait for messages without a heartbeat. */
 const PULL_TIMEOUT_MS = 120_000;
 
-/** What runners may do: fetch messages, and acknowledge them. */
-const RUNNER_SUBJECTS = { 'fetch messages': `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.*`, 'acknowledge messages': `$JS.ACK.${STREAM}.>` };
+/** What runners may do: fetch messages, acknowledge them, and publish results of benchmark tasks. */
+const RUNNER_SUBJECTS = {
+  'fetch messages': `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.*`,
+  'acknowledge messages': `$JS.ACK.${STREAM}.>`,
+  'report benchmark results': 'scores.*.*',
+};
 
 const EXPORTS: readonly ServiceExport[] = Object.entries(RUNNER_SUBJECTS).map(([name, subject]) => ({
   name,

@@ -10,6 +10,7 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
+import { type BenchmarkServices, startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startUsageCounter } from '../reactors/count-usage.ts';
@@ -60,6 +61,13 @@ const openRenewalServices = async (config: Config, opener: LazyVault, logger: Lo
   const { client, vault } = await openTargetServices(config, opener);
   const { createOAuthClients } = await import('../oauth/oauth-clients.ts');
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
+};
+
+/** Opens what sending benchmark runs needs, only when a run is open. */
+const openBenchmarkServices = async (config: Config, log: Log): Promise<BenchmarkServices> => {
+  const [vault, place] = [await openTenantVault(config, log), await openBlobPlace(config)];
+  const { openBlobStore } = await import('../blobs/open-blob-store.ts');
+  return { vault, blobs: openBlobStore(place, vault) };
 };
 
 /** Opens the key that signs audit heads. The modules are loaded only when the first head is to be signed. */
@@ -142,7 +150,8 @@ export const work = async (config: Config): Promise<Closable> => {
       publishedThrough: relay.publishedThrough,
     });
     const revoker = startCredentialRevoker({ ...config, log, logger });
-    return [relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
+    const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openBenchmarkServices(config, log) });
+    return [benchmarkRunner, relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
   });
   const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });
   logger.info('working');

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { DueRun } from '../../commands/schedule/call-targets.reactor.ts';
 import { type MessagePorts, recordSettlement, type Settlement, sendMessage } from '../../commands/schedule/message-agents.reactor.ts';
 import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
-import { streamName } from '../../domain/event.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { MAX_DUE_RUNS, runsDueAt, settledRunsOf } from '../../projections/schedule/cron-job.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { createTransact, derivedId } from '../aggregates/transact.ts';
-import { type Log, LogError } from '../eventstore/event-log.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { Log } from '../eventstore/event-log.ts';
 import { MAX_MESSAGE_AGE_MS } from '../nats/jetstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import { deliveryAppender } from './append-delivery.ts';
 import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
@@ -26,17 +26,7 @@ export type AgentMessengerParts = TimedReactorParts & {
   readonly openVault: () => Promise<MessengerVault>;
 };
 
-const deliveryAppender =
-  (log: Log, vault: MessengerVault): MessagePorts['createDelivery'] =>
-  async ({ tenant_id: tenant, id }, facts, body) => {
-    const stream = streamName(Delivery.category, tenant, id);
-    const meta = { tenant, actor: SCHEDULER, at: facts.received_at, v: 1, facts };
-    const event = { id: derivedId(stream, 'triggered'), type: 'CronJobTriggered', data: body, meta };
-    const sealed = await vault.sealEvent({ tenant, category: Delivery.category, id }, event);
-    await log.append(stream, 'none', [sealed]).catch((error: unknown) => {
-      if (!(error instanceof LogError && error.kind === 'conflict')) throw error;
-    });
-  };
+const TRIGGERED = { type: 'CronJobTriggered', actor: SCHEDULER, seed: 'triggered' } as const;
 
 const messagePorts = (log: Log, vault: MessengerVault, now: () => number): MessagePorts => {
   const cache = openAggregateCache(log, []);
@@ -50,7 +40,7 @@ const messagePorts = (log: Log, vault: MessengerVault, now: () => number): Messa
     loadDelivery: async ({ tenant_id, id }) => (await cache.refresh(Delivery, tenant_id, id)).state,
     inactiveReason: findInactiveReason(cache),
     deliveryIdOf: ({ tenant_id, id }) => vault.uniqueId('crondelivery', tenant_id, id),
-    createDelivery: deliveryAppender(log, vault),
+    createDelivery: deliveryAppender(log, vault, TRIGGERED),
     repeatMessage: async ({ tenant_id, id }, message_id) => {
       const meta = metaOf(tenant_id);
       await transact({

@@ -24,7 +24,8 @@ export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | '
 /** Seals one chunk of a large body. @throws Refusal unavailable, not_found */
 export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
 
-const eventOf = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
+/** Returns the event with one chunk of a body. */
+export const chunkEvent = (stream: string, { integration, facts, body }: LargeDelivery, index: number): BytesEvent => ({
   id: derivedId(stream, index),
   type: 'DeliveryBodyPart' satisfies DeliveryBodyEvent['type'],
   data: chunkAt(body, index),
@@ -37,7 +38,7 @@ export const createChunkSealer =
   async (delivery, index) => {
     const { integration, id, facts } = delivery;
     const tenant = integration.tenant_id;
-    const event = eventOf(chunkStream(tenant, id, facts.sha256), delivery, index);
+    const event = chunkEvent(chunkStream(tenant, id, facts.sha256), delivery, index);
     const { kid, key } = await Promise.resolve(vault.contentKey(tenant)).catch(toRetryLater);
     const associatedData = associatedDataOf({ tenant, category, id: chunksId(id, facts.sha256) }, event.id);
     return withSealedData(event, kid, await sealBytes({ key, associatedData, plain: event.data }));

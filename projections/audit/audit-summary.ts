@@ -62,6 +62,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   BenchmarkRetired: 'removed the benchmark {resource} from the catalogue',
   BenchmarkRunFinished: 'finished a benchmark run of the agent {agent}: {status}',
   BenchmarkRunQueued: 'queued a run of the agent {agent} on the benchmark {benchmark}',
+  BenchmarkRunTriggered: 'sent a benchmark run to the agent {agent}',
   BenchmarkTaskScored: 'recorded the result of the task {task_id} of a benchmark run of the agent {agent}',
   BenchmarkUpdated: 'changed {fields} of the benchmark {resource}',
   BillingPortalOpened: 'opened the billing portal of the payment provider',

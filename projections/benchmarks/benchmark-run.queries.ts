@@ -51,3 +51,45 @@ export const runFilesWithDigest = async (reads: Reads, tenant_id: string, sha256
     agent_id: agent_id!,
     kind: name === DATASET ? 'dataset' : 'trajectory',
   }));
+
+/** The most runs that `runsToAdvance` returns. */
+export const MAX_ADVANCED_RUNS = 500;
+
+const dueRuns = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('benchmark_runs.runs as run')
+    .leftJoin('deliveries.deliveries as delivery', (join) =>
+      join.onRef('delivery.tenant_id', '=', 'run.tenant_id').onRef('delivery.id', '=', 'run.id'),
+    )
+    .where('run.open_since', 'is not', null)
+    .where(({ or, eb }) =>
+      or([
+        eb('delivery.id', 'is', null),
+        eb('delivery.status', '=', 'done'),
+        eb('delivery.status', '=', 'dead'),
+        eb('run.expires_at', '<=', at),
+      ]),
+    )
+    .orderBy('run.open_since')
+    .orderBy('run.id')
+    .select(['run.tenant_id', 'run.id', 'delivery.status'])
+    .limit(({ lit }) => lit(MAX_ADVANCED_RUNS)),
+);
+
+/**
+ * Returns the open runs of all tenants that are to be sent or ended at this time, the oldest first, each with the status
+ * of its delivery; null if it has none.
+ */
+export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
+
+const openRuns = defineQuery((db) =>
+  db
+    .selectFrom('benchmark_runs.runs as run')
+    .where('run.open_since', 'is not', null)
+    .orderBy('run.open_since')
+    .select('run.id')
+    .limit(({ lit }) => lit(1)),
+);
+
+/** Whether a run of any tenant has not ended. */
+export const hasOpenRuns = async (reads: Pick<Reads, 'rows'>): Promise<boolean> => (await reads.rows(openRuns, {})).length > 0;

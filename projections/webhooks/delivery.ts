@@ -22,7 +22,7 @@ export const DeliveryRead = z
     id: idOf('delivery'),
     integration_id: idOf(
       'webhook integration',
-      'The id of the webhook integration, of the skill whose webhook was called, or of the cron job',
+      'The id of the webhook integration, of the skill whose webhook was called, of the cron job, or of the benchmark',
     ),
     agent_id: idOf('agent'),
     provider: z
@@ -182,7 +182,7 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, meta } = event;
-  const { parts: _, sealed: __, skill_id: ___, cron: ____, redactions = [], cause = null, ...facts } = factsOf(event);
+  const { parts: _, sealed: __, skill_id: ___, cron: ____, benchmark: _____, redactions = [], cause = null, ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -280,6 +280,7 @@ export const deliveries = {
     SkillWebhookCalled: (event) => insertVerified(event, 'accepted'),
     SkillWebhookBlocked: (event) => insertVerified(event, 'blocked'),
     CronJobTriggered: (event) => insertVerified(event, 'accepted'),
+    BenchmarkRunTriggered: (event) => insertVerified(event, 'accepted'),
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,

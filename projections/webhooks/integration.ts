@@ -124,6 +124,7 @@ export const integrations = {
     SkillWebhookCalled: 'ignore',
     SkillWebhookBlocked: 'ignore',
     CronJobTriggered: 'ignore',
+    BenchmarkRunTriggered: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
   },

@@ -65,6 +65,7 @@ export const invocations = {
     SkillWebhookRefused: (event) => event.data.calls.map(insertRefused(event)),
     WebhookAccepted: 'ignore',
     CronJobTriggered: 'ignore',
+    BenchmarkRunTriggered: 'ignore',
     WebhookBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',

@@ -179,7 +179,7 @@ test('results of tasks are shown in their run, and the last one completes it wit
     ctx.transact(
       BenchmarkRun,
       id,
-      BenchmarkRun.scoreTask(of, task, { score: null, seconds: null, error: null, trajectory_sha256: null, ...more }),
+      BenchmarkRun.scoreTasks(of, [{ task_id: task, score: null, seconds: null, error: null, trajectory_sha256: null, ...more }]),
     );
   const shown = async () => {
     await p.waitForProjections();

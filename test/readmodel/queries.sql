@@ -7269,6 +7269,41 @@ from
       51
   ) as "page";
 
+-- runsToAdvance: call
+select
+  "run"."tenant_id",
+  "run"."id",
+  "delivery"."status"
+from
+  "benchmark_runs"."runs" as "run"
+  left join "deliveries"."deliveries" as "delivery" on "delivery"."tenant_id" = "run"."tenant_id"
+  and "delivery"."id" = "run"."id"
+where
+  "run"."open_since" is not null
+  and (
+    "delivery"."id" is null
+    or "delivery"."status" = $1
+    or "delivery"."status" = $2
+    or "run"."expires_at" <= $3
+  )
+order by
+  "run"."open_since",
+  "run"."id"
+limit
+  500;
+
+-- hasOpenRuns: call
+select
+  "run"."id"
+from
+  "benchmark_runs"."runs" as "run"
+where
+  "run"."open_since" is not null
+order by
+  "run"."open_since"
+limit
+  1;
+
 -- runFilesWithDigest: call
 select distinct
   on ("file"."agent_id") "file"."agent_id",

@@ -2,8 +2,11 @@ import { CloudEvent } from 'cloudevents';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
+import { decodeReport, encodeReport } from '../../commands/benchmarks/task-report.ts';
+import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { encodeCloudEvent, MAX_INLINE_BYTES, runnerMessages, timeOf } from '../../domain/runners/cloud-event.ts';
+import { benchmarkDelivery } from '../../domain/webhooks/benchmark-delivery.ts';
 import { TENANT } from '../fixtures/given.ts';
 import { type Schema, schemaErrors } from '../fixtures/json-schema.ts';
 
@@ -37,10 +40,13 @@ const textOf = (event: Recorded, limit?: number): string =>
 const parsed = (event: Recorded, limit?: number) => JSON.parse(textOf(event, limit)) as Record<string, unknown>;
 
 const document = asyncapi({ publicUrl: 'https://annals.test', version: '1.0.0' });
+type Message = { payload: Schema; headers: Schema; examples: readonly { payload: Record<string, unknown>; headers: unknown }[] };
+const { annalsBenchmarkResult, ...others } = document.components.messages;
+const inbound = others as unknown as Readonly<Record<string, Message>>;
 
 test('a call of a skill matches its schema, and its source is the skill', () => {
   const { type, message } = runnerMessages.SkillWebhookCalled!;
-  const schema = document.components.messages.annalsSkillCalled!.payload as unknown as Schema;
+  const schema = inbound.annalsSkillCalled!.payload;
   const skill_id = 'cskill0000000000000000000';
   const event = accepted('{"a":1}', { skill_id, integration_id: skill_id, provider: 'skill', event: null });
   const encoded = encodeCloudEvent({ ...event, type: 'SkillWebhookCalled' }, type, message(event, 'https://annals.test'));
@@ -55,7 +61,7 @@ test('a call of a skill matches its schema, and its source is the skill', () => 
 });
 
 test('every message matches its schema in the AsyncAPI document, whatever its body', () => {
-  const schema = document.components.messages.annalsWebhookAccepted!.payload as unknown as Schema;
+  const schema = inbound.annalsWebhookAccepted!.payload;
   const events = [accepted('{"a":1}'), accepted('{"a":', { event: null }), accepted('x', { content_type: 'text/plain' })];
   const messages = [...events.map((event) => parsed(event)), parsed(accepted('[1,2,3]'), 2)];
   for (const message of messages) {
@@ -67,11 +73,29 @@ test('every message matches its schema in the AsyncAPI document, whatever its bo
   }
 });
 
+test('a benchmark run and a result of it match their schemas', () => {
+  const { type, message } = runnerMessages.BenchmarkRunTriggered!;
+  const run = { ...BenchmarkRun.initial, id: 'cdelivery0000000000000000', benchmark: 'sums', agent_id: facts.agent_id };
+  const { body, facts: more } = benchmarkDelivery(run, [{ id: 'a', line: '{"id":"a","prompt":"1 + 1"}' }], '2026-01-01T00:00:00.000Z');
+  const event = accepted(body, more);
+  const sent = JSON.parse(new TextDecoder().decode(encodeCloudEvent(event, type, message(event, 'https://annals.test'))));
+  const schema = inbound.annalsBenchmarkQueued!.payload;
+  assert.equal(schemaErrors(schema, sent, {}), []);
+  assert.equal(
+    Object.keys(sent).filter((name) => !(name in schema.properties!)),
+    [],
+  );
+  assert.equal(sent.data.tasks, [{ id: 'a', task: { id: 'a', prompt: '1 + 1' } }]);
+  const [example] = annalsBenchmarkResult.examples;
+  assert.equal(schemaErrors(annalsBenchmarkResult.payload as Schema, example!.payload, {}), []);
+  assert.equal(decodeReport(encodeReport(example!.payload)), example!.payload);
+});
+
 test('the example of each message in the AsyncAPI document matches its schemas and is a valid CloudEvent', () => {
-  for (const { examples, headers, payload } of Object.values(document.components.messages))
+  for (const { examples, headers, payload } of Object.values(inbound))
     for (const example of examples) {
-      assert.equal(schemaErrors(payload as unknown as Schema, example.payload, {}), []);
-      assert.equal(schemaErrors(headers as unknown as Schema, example.headers, {}), []);
+      assert.equal(schemaErrors(payload, example.payload, {}), []);
+      assert.equal(schemaErrors(headers, example.headers, {}), []);
       assert.ok(new CloudEvent<unknown>(example.payload, true).validate());
     }
 });

@@ -40,6 +40,7 @@ test('the relay publishes accepted deliveries, calls of skills, messages of cron
     'WebhookAccepted',
     'SkillWebhookCalled',
     'CronJobTriggered',
+    'BenchmarkRunTriggered',
     'CredentialSubmitted',
     'DeliveryRequeued',
   ]));

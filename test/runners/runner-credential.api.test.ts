@@ -29,9 +29,9 @@ test('issuing or revoking a credential again emits no second event, and another 
   given(RunnerCredential).when(RunnerCredential.revoke(issued.agent_id)).refuses('not_found');
 });
 
-test("a credential's NATS permissions allow only its agent's consumer, the acknowledgements to that consumer, and one inbox", () =>
-  assert.equal(RunnerCredential.permissionsOf('a', RunnerCredential.inboxOf('c')), {
-    publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>'],
+test("a credential's NATS permissions allow only its agent's consumer, the acknowledgements to that consumer, results of its agent, and one inbox", () =>
+  assert.equal(RunnerCredential.permissionsOf('t', 'a', RunnerCredential.inboxOf('c')), {
+    publish: ['$JS.API.CONSUMER.MSG.NEXT.AGENTS.runner-a', '$JS.ACK.AGENTS.runner-a.>', 'scores.t.a'],
     subscribe: ['_INBOX_c.>'],
   }));
 

@@ -183,8 +183,8 @@ export const CALLER_GUARDS: readonly Mutant[] = [
     'runners/runner-credential.api.test.ts',
     "broker: a runner can pull every agent's messages",
     'domain/runners/runner-credential.ts',
-    '{consumerName(agent)}`, `',
-    "{'*'}`, `",
+    '{consumerName(agent)}`,',
+    "{'*'}`,",
   ),
   mutantSeenBy(
     'runners/runner-credential.api.test.ts',

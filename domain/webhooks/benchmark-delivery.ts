@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+import type { BenchmarkRun } from '../benchmarks/benchmark-run.ts';
+import type { Task } from '../benchmarks/dataset.ts';
+import type { DeliveryFacts } from './delivery.ts';
+import { partsField } from './delivery-body.ts';
+
+/** The provider of deliveries that send benchmark runs to agents. */
+export const BENCHMARK_PROVIDER = 'benchmark';
+
+/**
+ * The facts of a message with a benchmark run. It is a delivery: it is recorded, sent to a runner, acknowledged and sent
+ * again like one of a provider. Its id is that of the run. `integration_id` is the id of the benchmark.
+ */
+export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
+
+const JSON_TYPE = 'application/json';
+
+/** Returns the JSON of the message. The tasks are the lines of the dataset, unchanged. */
+const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
+  const { id: run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at } = run;
+  const head = { run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at };
+  const items = tasks.map(({ id, line }) => `{"id":${JSON.stringify(id)},"task":${line}}`);
+  return `${JSON.stringify(head).slice(0, -1)},"tasks":[${items.join(',')}]}`;
+};
+
+/** Returns the facts and the body of the message that sends a run to its agent. `at` is RFC 3339 UTC. */
+export const benchmarkDelivery = (
+  run: BenchmarkRun,
+  tasks: readonly Task[],
+  at: string,
+): { readonly facts: BenchmarkDeliveryFacts; readonly body: Uint8Array } => {
+  const body = new TextEncoder().encode(contentOf(run, tasks));
+  const facts: BenchmarkDeliveryFacts = {
+    integration_id: run.benchmark_id,
+    agent_id: run.agent_id,
+    provider: BENCHMARK_PROVIDER,
+    provider_delivery_id: run.id,
+    event: null,
+    content_type: JSON_TYPE,
+    sha256: hash('sha256', body, 'hex'),
+    size_bytes: body.length,
+    ...partsField(body.length),
+    matched_secret: null,
+    received_at: at,
+    reason: null,
+    guardrails: [],
+    benchmark: run.benchmark,
+  };
+  return { facts, body };
+};

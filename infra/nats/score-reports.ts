@@ -1,0 +1,74 @@
+import {
+  AckPolicy,
+  type Consumer,
+  DeliverPolicy,
+  DiscardPolicy,
+  type JsMsg,
+  type NatsConnection,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+} from 'nats';
+import { MAX_REPORT_BYTES, SCORE_STREAM } from '../../domain/runners/score-report.ts';
+import { ensureStream, MAX_MESSAGE_AGE_MS, manager } from './jetstream.ts';
+import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
+
+/** The name of the durable consumer with which the results are recorded. */
+const CONSUMER = 'recorder';
+/** A result that this process has read, but not settled, goes to another one after this time. */
+const ACK_WAIT_MS = 30_000;
+const MAX_BATCH = 100;
+const FETCH_TIMEOUT_MS = 1_000;
+/** When the stream has this size, results are refused until some are recorded: runners try again. */
+const MAX_STREAM_BYTES = 1_073_741_824;
+
+/**
+ * Creates the stream to which runners publish the results of benchmark tasks. A message is removed when it is settled.
+ * @throws Refusal not_configured if another application has created such a stream
+ */
+const ensureScoreStream = (nats: NatsConnection) =>
+  ensureStream(nats, {
+    name: SCORE_STREAM,
+    subjects: ['scores.*.*'],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    max_age: nanos(MAX_MESSAGE_AGE_MS),
+    max_bytes: MAX_STREAM_BYTES,
+    max_msg_size: MAX_REPORT_BYTES + 4_096,
+  });
+
+const ensureRecorder = async (nats: NatsConnection): Promise<Consumer> => {
+  await ensureScoreStream(nats);
+  const { consumers } = await manager(nats);
+  if (!(await nullOnCode(consumers.info(SCORE_STREAM, CONSUMER), CONSUMER_NOT_FOUND)))
+    await consumers.add(SCORE_STREAM, {
+      durable_name: CONSUMER,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+      ack_wait: nanos(ACK_WAIT_MS),
+    });
+  return nats.jetstream().consumers.get(SCORE_STREAM, CONSUMER);
+};
+
+/** Reads the results that runners have published. Each reader gets other messages. */
+export const openScoreReports = async (nats: NatsConnection) => {
+  const consumer = await ensureRecorder(nats);
+  return {
+    /** Returns the next messages, without waiting for new ones; none if there are none now. @throws NatsError */
+    next: async (): Promise<readonly JsMsg[]> => {
+      const { num_pending } = await consumer.info(false);
+      if (num_pending === 0) return [];
+      // Ask only for messages that exist. If a request ended before it got all, the server might send one to nobody.
+      const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
+      return Array.fromAsync(await consumer.fetch(request));
+    },
+    /** Whether every message that was published before this call is settled. @throws NatsError */
+    isDrained: async (): Promise<boolean> => {
+      const { num_pending, num_ack_pending } = await consumer.info(false);
+      return num_pending === 0 && num_ack_pending === 0;
+    },
+  };
+};
+
+export type ScoreReports = Awaited<ReturnType<typeof openScoreReports>>;

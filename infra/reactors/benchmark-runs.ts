@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { type JsMsg, type NatsConnection, NatsError } from 'nats';
+import {
+  advanceRun,
+  BENCHMARKS,
+  type BenchmarkRunPorts,
+  type OpenRun,
+  type Report,
+  readReport,
+  recordReports,
+} from '../../commands/benchmarks/benchmark-runs.reactor.ts';
+import * as BenchmarkRun from '../../domain/benchmarks/benchmark-run.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { reporterOf } from '../../domain/runners/score-report.ts';
+import { hasOpenRuns, MAX_ADVANCED_RUNS, runsToAdvance } from '../../projections/benchmarks/benchmark-run.queries.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { openScoreReports } from '../nats/score-reports.ts';
+import type { SealedEvents } from '../vault/sealed-events.ts';
+import { deliveryAppender } from './append-delivery.ts';
+import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
+import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
+
+const INTERVAL_MS = 1_000;
+const LOCK = 'reactor benchmark runs';
+const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
+/** How many batches of results are recorded before the runs are looked at again. */
+const MAX_BATCHES = 20;
+
+/** A result that cannot be recorded although all services work is dropped after this many attempts. */
+const MAX_ATTEMPTS = 5;
+const RETRY_DELAY_MS = 2_000;
+
+/** Whether an error says that a service does not work now. */
+const isTemporary = (error: unknown): boolean =>
+  error instanceof NatsError ||
+  (error instanceof LogError && error.kind === 'unavailable') ||
+  (error instanceof Refusal && error.code === 'unavailable');
+
+/** A message with a valid result. */
+type Received = { readonly message: JsMsg; readonly report: Report };
+
+const isValid = (received: { readonly message: JsMsg; readonly report: Report | null }): received is Received => received.report !== null;
+
+const retryOrDrop = async (message: JsMsg): Promise<void> => {
+  if (message.info.deliveryCount >= MAX_ATTEMPTS) await message.ackAck();
+  else message.nak(RETRY_DELAY_MS);
+};
+
+/** What needs the keys of tenants: sealing bodies, and their files. */
+export type BenchmarkServices = { readonly vault: Pick<SealedEvents, 'sealEvent'>; readonly blobs: BlobStore };
+
+/** `services` is called when the first run is open. */
+export type BenchmarkRunnerParts = TimedReactorParts & {
+  readonly log: Log;
+  readonly nats: NatsConnection;
+  readonly services: () => Promise<BenchmarkServices>;
+};
+
+const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => number): BenchmarkRunPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    now,
+    loadRun: async ({ tenant_id, id }) => (await cache.load(BenchmarkRun, tenant_id, id)).state,
+    inactiveReason: findInactiveReason(cache),
+    readContent: async (tenant_id, sha256) => {
+      const blob = await blobs.of(tenant_id).get(sha256);
+      if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
+      return Buffer.concat(await Array.fromAsync(blob.content));
+    },
+    storeContent: async (tenant_id, content) => (await blobs.of(tenant_id).put(content)).sha256,
+    createDelivery: deliveryAppender(log, vault, TRIGGERED),
+    transact: ({ tenant_id: tenant, id }, actor, decide) => {
+      const meta = { tenant, actor, at: new Date(now()).toISOString(), v: 1 };
+      return transact({ aggregate: BenchmarkRun, tenant, id, decide, meta, seed: randomUUID() });
+    },
+  };
+};
+
+/** Opens something once. If that fails, the next call tries again. */
+const openedOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
+  let opened: Promise<T> | undefined;
+  return () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+};
+
+const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
+
+/**
+ * Sends benchmark runs to the runners of their agents, records the results that the runners publish, and ends runs whose
+ * message or time has ended. One process at a time does it. What is done twice after a crash has no second effect.
+ */
+export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
+  const { logger, now = Date.now } = parts;
+  const openServices = openedOnce(services);
+  let openReports = openedOnce(() => openScoreReports(nats));
+
+  /** Records the results of one run. Those that cannot be recorded although all services work are given up at last. */
+  const recordGroup = async (ports: BenchmarkRunPorts, received: readonly Received[]): Promise<void> => {
+    try {
+      await recordReports(
+        ports,
+        received.map(({ report }) => report),
+      );
+      await Promise.all(received.map(({ message }) => message.ackAck()));
+    } catch (error) {
+      if (isTemporary(error)) throw error;
+      logger.warn({ run: received[0]!.report.run_id, reason: (error as Error).message }, 'results of a benchmark run cannot be recorded');
+      await Promise.all(received.map(({ message }) => retryOrDrop(message)));
+    }
+  };
+
+  const recordBatch = async (ports: BenchmarkRunPorts, messages: readonly JsMsg[]): Promise<void> => {
+    const received = messages.map((message) => {
+      const reporter = reporterOf(message.subject);
+      return { message, report: reporter && readReport(reporter, message.data) };
+    });
+    for (const { message } of received.filter(({ report }) => report === null)) {
+      logger.warn({ subject: message.subject }, 'a runner has published a benchmark result that is not valid; it is dropped');
+      await message.ackAck();
+    }
+    const groups = Object.groupBy(received.filter(isValid), ({ report: { tenant, agent, run_id } }) => `${tenant} ${agent} ${run_id}`);
+    for (const group of Object.values(groups)) await recordGroup(ports, group!);
+  };
+
+  /** Records the results that are published. Returns whether all are recorded that were published before the call. */
+  const recordPublished = async (ports: BenchmarkRunPorts): Promise<boolean> => {
+    const reports = await openReports();
+    try {
+      for (let batch = 0; batch < MAX_BATCHES; batch++) {
+        const messages = await reports.next();
+        if (messages.length === 0) return await reports.isDrained();
+        await recordBatch(ports, messages);
+      }
+      return false;
+    } catch (error) {
+      // The server may have lost the stream or the consumer: create them again.
+      openReports = openedOnce(() => openScoreReports(nats));
+      throw error;
+    }
+  };
+
+  return startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'benchmark runs cannot go on now; trying again',
+      run: async (reads, at) => {
+        // Create the stream before the first run, so that it exists when a runner publishes.
+        await openReports();
+        if (!(await hasOpenRuns(reads))) return false;
+        const ports = portsOf(log, await openServices(), now);
+        const runs = await runsToAdvance(reads, at);
+        const isDrained = await recordPublished(ports);
+        // A runner publishes results before it acknowledges their run. So a run whose message has ended waits for them.
+        const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
+        await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
+          advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
+            (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot go on now; trying again'),
+          ),
+        );
+        return !isDrained || runs.length === MAX_ADVANCED_RUNS;
+      },
+    },
+    parts,
+  );
+};
