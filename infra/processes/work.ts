@@ -64,8 +64,8 @@ const openRenewalServices = async (config: Config, opener: LazyVault, logger: Lo
 };
 
 /** Opens what sending benchmark runs needs, only when a run is open. */
-const openBenchmarkServices = async (config: Config, log: Log): Promise<BenchmarkServices> => {
-  const [vault, place] = [await openTenantVault(config, log), await openBlobPlace(config)];
+const openBenchmarkServices = async (config: Config, opener: LazyVault): Promise<BenchmarkServices> => {
+  const [vault, place] = [await opener.open(), await openBlobPlace(config)];
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
   return { vault, blobs: openBlobStore(place, vault) };
 };
@@ -150,7 +150,7 @@ export const work = async (config: Config): Promise<Closable> => {
       publishedThrough: relay.publishedThrough,
     });
     const revoker = startCredentialRevoker({ ...config, log, logger });
-    const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openBenchmarkServices(config, log) });
+    const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openBenchmarkServices(config, vault) });
     return [benchmarkRunner, relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
   });
   const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });
