@@ -91,11 +91,11 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
     'Create',
     /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|imported|installed|issued|opened|published|queued|recorded|registered|replay_requested|requested|reserved|sent|triggered)$/,
   ],
-  [2, 'Read', /[._](?:checked|disclosed|exported|read|scanned|seen|used)$/],
+  [2, 'Read', /[._](?:checked|disclosed|events_counted|exported|read|scanned|seen|used)$/],
   [
     4,
     'Delete',
-    /[._](?:closed|deleted|disallowed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|retired|revoked|unlinked|yanked)$/,
+    /[._](?:closed|deleted|disallowed|destroyed|disconnected|erased|erasure_completed|erasure_started|hidden|lifted|released|removed|retired|revoked|unlinked|yanked)$/,
   ],
   [
     3,
@@ -121,7 +121,10 @@ const FAILED = /[._](?:refused|refusals_counted|rejected|rejections_counted)$/;
  */
 const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
   [4, /^super_admin\.(?:granted|access_opened)$/],
-  [3, /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed|erasure_started|erased)$|user\.suspended$|delivery\.dead_lettered$)/],
+  [
+    3,
+    /^(?:access\.|super_admin\.|tenant\.(?:suspended|closing|closed|erasure_started|data_key_destroyed|erased)$|user\.suspended$|delivery\.dead_lettered$)/,
+  ],
   [
     2,
     /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|master_key\.|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,

@@ -14,8 +14,16 @@ const ErasureReceipt = z
     events: z.int().meta({ description: 'How many events these streams had', examples: [1310] }),
     signature: z.string().meta({
       description:
-        'The Ed25519 signature as base64url, of the lines `annals erasure receipt v1`, tenant id, `key_destroyed_at`, `position`, `streams` and `events`',
+        'The Ed25519 signature by the key `key_id` as base64url, of the lines `annals erasure receipt v1`, tenant id, `key_destroyed_at`, `position`, `streams` and `events`',
       examples: ['d2hhdC1zaWduYXR1cmU'],
+    }),
+    key_id: z.string().meta({
+      description: 'The key of the platform that signed: one of those that sign audit heads, by its JWK thumbprint (RFC 7638)',
+      examples: ['kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'],
+    }),
+    public_key: z.string().meta({
+      description: 'The Ed25519 public key: 32 bytes as base64url',
+      examples: ['11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
     }),
   })
   .meta({ id: 'ErasureReceipt' });
@@ -26,7 +34,7 @@ export const eraseTenantOperations = (ports: ErasurePorts) => ({
     path: '/admin/tenants/:tenant_id',
     summary: 'Erase a tenant for ever',
     details:
-      'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt.',
+      'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt. Of a tenant with very many events, these are counted first: until then, the answer is 503.',
     permit: 'platform',
     body: Reason,
     reply: ErasureReceipt,

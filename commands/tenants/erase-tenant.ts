@@ -1,32 +1,101 @@
+import type { Decision } from '../../domain/aggregate.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { type ErasureFacts, receiptText, recordErased, startErasure } from '../../domain/tenants/tenant-erasure.ts';
+import {
+  type CountProgress,
+  type Erasure,
+  type ErasureRecord,
+  type EventCounts,
+  receiptText,
+  recordCounted,
+  recordErased,
+  recordKeyDestroyed,
+  startErasure,
+} from '../../domain/tenants/tenant-erasure.ts';
 import type { Ctx, Input } from '../context.ts';
 import type { Reason } from './tenant.ts';
+
+/** A signature of the platform (base64url), with the key that verifies it: the 32 bytes of an Ed25519 key as base64url. */
+export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
+
+/** The counts so far. They are final if `progress` is null. */
+export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
 /** What the erasure of a tenant needs outside the streams of aggregates. */
 export type ErasurePorts = {
   /**
-   * Destroys the tenant's data key, if that has not happened yet, and counts what the log still holds of the tenant.
+   * Destroys the tenant's data key, if that has not happened yet, and returns the time (RFC 3339 UTC).
    * @throws Refusal unavailable
    */
-  readonly destroyData: (tenant_id: string) => Promise<ErasureFacts>;
-  /** Signs a text with the Ed25519 key of the platform. The signature is base64url. */
-  readonly sign: (text: string) => string;
+  readonly destroyKey: (tenant_id: string) => Promise<string>;
+  /**
+   * Counts the events of the tenant before the position `until` (a consistency token), continuing after `progress`. If
+   * that takes too long for one call, returns how far it has come.
+   * @throws Refusal unavailable
+   */
+  readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
+  /** Returns the id of the platform's newest signing key. Creates a key if there is none. @throws Refusal unavailable */
+  readonly newestKeyId: () => Promise<string>;
+  /**
+   * Signs a text with the platform's key of this id; by default with its oldest one. So the same text always gets the
+   * same signature. @throws Refusal unavailable
+   */
+  readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
+};
+
+/** Makes one decision on the tenant, and appends its events. Returns the erasure after them. */
+export type ChangeErasure = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => Promise<Erasure>;
+
+/** Runs a step outside the streams. */
+type RunStep = Ctx['sideEffect'];
+
+const COUNT_AGAIN_SECONDS = 10;
+
+/**
+ * Takes the next steps of an erasure that has started: destroys the data key, counts the events and records what was
+ * erased. Each step is recorded before the next one starts, so that another call can continue after a crash.
+ * @returns the erasure after them; its `record` is null if not all events are counted yet
+ */
+export const advanceErasure = async (
+  ports: ErasurePorts,
+  tenant_id: string,
+  change: ChangeErasure,
+  run: RunStep = (step) => step(),
+): Promise<Erasure> => {
+  const started = await change(() => []);
+  if (started.record) return started;
+  const { key, counted, record } = started.key ? started : await change(recordKeyDestroyed(await run(() => ports.destroyKey(tenant_id))));
+  if (record) return { ...started, record };
+  const { counts, progress } = await run(() => ports.countEvents(tenant_id, counted, key!.position));
+  if (progress) return change(recordCounted(progress));
+  return change(recordErased(counts, await run(ports.newestKeyId)));
+};
+
+/** Returns the receipt of an erasure, signed by the platform. It is always the same. @throws Refusal unavailable */
+export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, record: ErasureRecord) => {
+  const { key_destroyed_at, position, streams, events } = record;
+  const signed = await sign(receiptText(tenant_id, record), record.key_id);
+  return { tenant_id, key_destroyed_at, position, streams, events, ...signed };
 };
 
 /**
  * Erases a tenant: closes it for good, destroys its data key, and returns the signed receipt. If the erasure was done
  * before, returns the same receipt. The rows, files and messages of the tenant are removed afterwards, by the workers,
  * which also finish an erasure that was interrupted.
- * @throws Refusal not_found, unavailable
+ * @throws Refusal not_found, unavailable; also if the tenant has so many events that they are not counted yet
  */
 export const eraseTenant =
   (ports: ErasurePorts) =>
   async (ctx: Ctx, { tenant_id, reason }: Input<typeof Reason, 'tenant_id'>) => {
-    const started = await ctx.transact(Tenant, tenant_id, startErasure(reason));
-    const erased = started.state.erasure!.record
-      ? started
-      : await ctx.transact(Tenant, tenant_id, recordErased(await ctx.sideEffect(() => ports.destroyData(tenant_id))));
-    const record = erased.state.erasure!.record!;
-    return { ...erased, state: { tenant_id, ...record, signature: ports.sign(receiptText(tenant_id, record)) } };
+    let loaded = await ctx.transact(Tenant, tenant_id, startErasure(reason));
+    const change: ChangeErasure = async (decide) => {
+      loaded = await ctx.transact(Tenant, tenant_id, decide);
+      return loaded.state.erasure!;
+    };
+    const { record } = await advanceErasure(ports, tenant_id, change, ctx.sideEffect);
+    if (!record) {
+      const detail = 'The data key is destroyed. The events of the tenant are still being counted: repeat the request to get the receipt';
+      throw new Refusal('unavailable', detail, { retryAfter: COUNT_AGAIN_SECONDS });
+    }
+    return { ...loaded, state: await receiptOf(ports, tenant_id, record) };
   };

@@ -113,6 +113,8 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
   const { type, data, id, at, event_id, position, actor } = event;
   switch (type) {
     case 'TenantErasureStarted':
+    case 'TenantDataKeyDestroyed':
+    case 'TenantEventsCounted':
     case 'TenantErased':
     case 'TenantErasureCompleted':
       return { erasure: evolveErasure(tenant.erasure, event as Recorded<TenantErasureEvent>) };

@@ -77,6 +77,30 @@ export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   return (text) => ({ signature: signatureOf(key, text), key_id: newest.key_id });
 };
 
+/** The function `sign` takes the id of a key pair; by default it uses the oldest one. `public_key` is base64url. */
+export type ReceiptSigner = {
+  readonly newestKeyId: () => Promise<string>;
+  readonly sign: (text: string, key_id?: string) => Promise<ReturnType<SignText> & { readonly public_key: string }>;
+};
+
+/** Creates a signer of receipts, which must stay the same when the key pair is replaced. */
+export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
+  const existingKeys = async (): Promise<AuditKey.AuditKeys['keys']> => {
+    const loaded = await loadKeys(deps);
+    return (loaded.keys.length === 0 ? await addKey(deps, loaded) : loaded).keys;
+  };
+  return {
+    newestKeyId: async () => (await existingKeys()).at(-1)!.key_id,
+    sign: async (text, id) => {
+      const keys = await existingKeys();
+      const used = id === undefined ? keys[0] : keys.find(({ key_id }) => key_id === id);
+      if (!used) throw new Error(`the platform has no signing key ${id}`);
+      const { key_id, public_key } = used;
+      return { signature: signatureOf(await privateKeyOf(deps, used), text), key_id, public_key };
+    },
+  };
+};
+
 /** The ids of the key pairs before and after a rotation; `before` is null if there was none. */
 export type KeyRotation = { readonly before: string | null; readonly after: string };
 

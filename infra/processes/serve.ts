@@ -20,7 +20,6 @@ import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { erasurePorts } from '../aggregates/erasure-ports.ts';
 import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
@@ -29,6 +28,7 @@ import { createTypeDetector, detectContentType } from '../blobs/detect-content-t
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
+import { erasurePorts } from '../erasure/erasure-ports.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import { createVirusScan } from '../files/clamav.ts';
@@ -205,7 +205,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     testDatabase: createDatabaseTest({ allow: config.egressAllow }),
     oauth,
     publicUrl,
-    erasure: erasurePorts(log, vault),
+    erasure: erasurePorts({ log, vault }),
     createBrokerUser: async (request) => {
       const user = await brokerUserFactory(await broker.connection(), config)(request);
       metrics.onCredentialIssued();

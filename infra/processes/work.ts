@@ -129,6 +129,7 @@ export const work = async (config: Config): Promise<Closable> => {
     nats: async () => (config.natsUrl ? broker.connection() : null),
     blobs: async () => (await openBlobPlace(config))?.backend ?? null,
     annalsData: config.annalsData,
+    vault,
   });
   const followers = [eraser, startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {

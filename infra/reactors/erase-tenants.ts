@@ -1,22 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from 'nats';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Decision } from '../../domain/aggregate.ts';
+import { advanceErasure, type ChangeErasure, type ErasurePorts } from '../../commands/tenants/erase-tenant.ts';
 import { type Actor, parseToken } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { completeErasure, type ErasureRecord, type RemovedRemains, recordErased } from '../../domain/tenants/tenant-erasure.ts';
+import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
 import { projections } from '../../projections/registry.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
-import { destroyTenantData } from '../aggregates/erasure-ports.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { BlobBackend } from '../blobs/blob-backend.ts';
 import { removeTenantBlobs } from '../blobs/remove-tenant-blobs.ts';
+import { erasurePorts } from '../erasure/erasure-ports.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { removeTenantMessages } from '../nats/remove-messages.ts';
 import { connectionConfig } from '../postgres/pool.ts';
 import { eraseTenantRows, projectionsBehind } from '../projector/erase-rows.ts';
+import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
@@ -34,6 +36,8 @@ export type ErasureReactorParts = TimedReactorParts & {
   /** The place of the stored files; null if this platform has none. */
   readonly blobs: () => Promise<BlobBackend | null>;
   readonly annalsData: string;
+  /** Holds the key that signs receipts. Only its id is needed here, unless the platform has no such key yet. */
+  readonly vault: Pick<LazyVault, 'open'>;
 };
 
 /** Frees the disk space of the destroyed keys. The operator of an event store of their own does that. */
@@ -65,20 +69,34 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   return { messages, blobs };
 };
 
-/** Does what is left to do to erase a tenant. Each step finds out whether an earlier attempt has done it. */
-export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<void> => {
+/** The ports of an erasure. The data key can be destroyed without the master key. */
+const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): ErasurePorts =>
+  erasurePorts({
+    log,
+    now,
+    vault: {
+      destroyDataKeys: (tenant) => log.tombstone(dataKeyStream(tenant)),
+      seal: async (location, plain) => (await vault.open()).seal(location, plain),
+      open: async (location, sealed) => (await vault.open()).open(location, sealed),
+    },
+  });
+
+/**
+ * Does what is left to do to erase a tenant. Each step finds out whether an earlier attempt has done it.
+ * @returns false if the events of the tenant are not counted yet, so that the next attempt must continue
+ */
+export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
   const { log } = parts;
   const transact = createTransact(log, openAggregateCache(log, []));
-  const change = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>, seed: string) => {
+  const change: ChangeErasure = async (decide) => {
     const meta = { tenant, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 };
-    return transact({ aggregate: Tenant, tenant, id: tenant, decide, meta, seed });
+    const { state } = await transact({ aggregate: Tenant, tenant, id: tenant, decide, meta, seed: randomUUID() });
+    return state.erasure!;
   };
-  const destroyDataKeys = (id: string): Promise<void> => log.tombstone(dataKeyStream(id));
-  const loaded = await change(() => [], 'load');
-  const record =
-    loaded.state.erasure?.record ??
-    (await change(recordErased(await destroyTenantData(log, { destroyDataKeys }, tenant, now)), 'erased')).state.erasure!.record!;
-  await change(completeErasure(await removeRemains(parts, tenant, record)), 'completed');
+  const { record, is_completed } = await advanceErasure(portsOf(parts, now), tenant, change);
+  if (!record) return false;
+  if (!is_completed) await change(completeErasure(await removeRemains(parts, tenant, record)));
+  return true;
 };
 
 /** Follows the log and keeps the ids of the tenants whose erasure has started and is not completed. */
@@ -105,12 +123,15 @@ export const startTenantEraser = (parts: ErasureReactorParts): { close: () => Pr
       intervalMs: INTERVAL_MS,
       failure: 'the erasure of a tenant cannot be finished now; trying again',
       run: async () => {
-        for (const tenant of [...open]) {
-          await finishErasure(parts, tenant, now);
+        const finish = async (tenant: string): Promise<void> => {
+          if (!(await finishErasure(parts, tenant, now))) return;
           open.delete(tenant);
           logger.info({ tenant }, 'a tenant was erased');
-        }
-        return false;
+        };
+        const failures: unknown[] = [];
+        for (const tenant of [...open]) await finish(tenant).catch((error) => failures.push(error));
+        if (failures.length > 0) throw failures[0];
+        return open.size > 0;
       },
     },
     parts,

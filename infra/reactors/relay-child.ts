@@ -56,8 +56,8 @@ const run = (task: RelayTask) => {
   // The parent process has a connection of its own, which warns while the broker cannot be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
+  const { openEvent, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
   const starting = broker.whenConnected().then(async (nats) => {
-    const openEvent = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
     if (nats) relay = await startRelay({ log, nats, logger, publicUrl: task.publicUrl, openEvent });
   });
 
@@ -79,6 +79,7 @@ const run = (task: RelayTask) => {
     if (!broker.isHealthy()) await broker.close();
     await starting;
     await relay?.close();
+    await closeOpener();
     await broker.close();
     await log.close();
     // The NATS client may go on trying to connect. So the process does not end by itself.

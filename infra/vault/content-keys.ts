@@ -31,11 +31,14 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
 /** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
 export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
+  // How often keys were dropped. A key that was loaded meanwhile is not kept: it may be one of the dropped ones.
+  let drops = 0;
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {
+    const dropsBefore = drops;
     const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
     const loaded = derive(tenant, dataKey);
-    cached.set(name, loaded);
+    if (drops === dropsBefore) cached.set(name, loaded);
     return loaded;
   };
 
@@ -46,5 +49,9 @@ export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCa
   const refresh = async (tenant: string): Promise<void> => {
     if (cached.peek(tenant)) await load(tenant, tenant, undefined);
   };
-  return Object.assign(contentKey, { forgetAll: cached.clear, refresh });
+  const forgetAll = (): void => {
+    drops += 1;
+    cached.clear();
+  };
+  return Object.assign(contentKey, { forgetAll, refresh });
 };

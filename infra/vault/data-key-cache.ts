@@ -92,9 +92,11 @@ export const createDataKeyCache = (log: Log, masters: MasterKeys, report: Report
       return found.key;
     },
     refresh: async (tenant) => {
-      if (!keysByTenant.peek(tenant)) return false;
+      const before = keysByTenant.peek(tenant);
+      if (!before) return false;
       const keys = await load(tenant).catch(() => null);
-      if (keys) keysByTenant.set(tenant, Promise.resolve(keys));
+      // The tenant may have been erased meanwhile, and its keys dropped from memory.
+      if (keys && keysByTenant.peek(tenant) === before) keysByTenant.set(tenant, Promise.resolve(keys));
       return keys !== null;
     },
     forget: keysByTenant.delete,

@@ -1,22 +1,35 @@
-import type { Log } from '../eventstore/event-log.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { type ContentKeys, createContentKeys } from './content-keys.ts';
 import { createDataKeyCache } from './data-key-cache.ts';
 import { openMasterKeys } from './master-keys.ts';
 import { createEventOpener, type SealedEvents } from './sealed-events.ts';
+import { watchKeys } from './watch-keys.ts';
 import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
+
+/** Opens sealed events until `close` is called. */
+export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: () => Promise<void> };
 
 /**
  * Creates the function that opens sealed events, for a process that seals nothing: it creates no key. The master key is
- * loaded when the first sealed event arrives. If that fails, the next event tries again.
+ * loaded when the first sealed event arrives. If that fails, the next event tries again. From then on, follows the log,
+ * so that the keys of a tenant that is erased are dropped from memory.
  * @throws (the function) what `openEvent` throws; Error with a one-line message for the operator if the master key is
  * missing, or is not the one of this log
  */
-export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): SealedEvents['openEvent'] => {
+export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): EventOpener => {
+  let changes: Subscription | undefined;
   const load = async (): Promise<ContentKeys> => {
     const masters = await openMasterKeys(masterKeyFile, false);
     // A wrong master key must not look like a damaged data key, for which events would be skipped.
     await unwrapKeys(masters, NAME_KEY, await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id));
-    return createContentKeys(createDataKeyCache(log, masters));
+    const dataKeys = createDataKeyCache(log, masters);
+    const keys = createContentKeys(dataKeys);
+    const onErased = (tenant: string): void => {
+      dataKeys.forget(tenant);
+      keys.forgetAll();
+    };
+    changes ??= await watchKeys(log, { onErased, onDataKey: async () => {}, onRewrapped: masters.reload });
+    return keys;
   };
 
   let loading: Promise<ContentKeys> | null = null;
@@ -29,11 +42,12 @@ export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFil
     return loading;
   };
 
-  return createEventOpener((tenant, kid) => {
+  const openEvent = createEventOpener((tenant, kid) => {
     if (contentKeys) return contentKeys(tenant, kid);
     return loadOnce().then((loaded) => {
       contentKeys = loaded;
       return loaded(tenant, kid);
     });
   });
+  return { openEvent, close: async () => changes?.stop() };
 };

@@ -1,4 +1,4 @@
-import { createHmac, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { SealedText, SecretLocation } from '../../commands/context.ts';
 import { PLATFORM } from '../../domain/event.ts';
 import { type Secret, secret } from '../../domain/secret.ts';
@@ -45,7 +45,7 @@ export type Vault = SealedEvents & {
   readonly masterKeyIds: () => readonly string[];
   /**
    * Follows the log until `stop` is called. So a new data key of a tenant is used within a second, and so is a new
-   * master key. @throws LogError unavailable
+   * master key, and the data keys of a tenant that is erased are dropped from memory. @throws LogError unavailable
    */
   readonly watchKeys: () => Promise<Subscription>;
   /** Reads the data keys of a tenant again, if they are in memory. So a new one is used at once. */
@@ -56,10 +56,6 @@ export type Vault = SealedEvents & {
    * @throws LogError unavailable
    */
   readonly destroyDataKeys: (tenant: string) => Promise<void>;
-  /** Signs a text with the platform's Ed25519 key for receipts. The signature is base64url. */
-  readonly signReceipt: (text: string) => string;
-  /** The public key that verifies the signatures of receipts. */
-  readonly receiptPublicKey: () => KeyObject;
   /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
   readonly digest: (text: string) => string;
 };
@@ -88,11 +84,14 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
   let masterKeyIds = await masterKeyIdsIn(log);
   const dataKeys = createDataKeyCache(log, masters, reportKeys);
   const { newestDataKey, dataKeyById } = dataKeys;
-  const receiptKey = receiptKeyOf(nameKey);
   const contentKey = createContentKeys(dataKeys);
   const idOf = createUniqueIds(nameKey.key);
   const refreshDataKeys = async (tenant: string): Promise<void> => {
     if (await dataKeys.refresh(tenant)) await contentKey.refresh(tenant);
+  };
+  const forgetDataKeys = (tenant: string): void => {
+    dataKeys.forget(tenant);
+    contentKey.forgetAll();
   };
   return {
     contentKey,
@@ -106,33 +105,22 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
     refreshDataKeys,
     destroyDataKeys: async (tenant) => {
       await log.tombstone(dataKeyStream(tenant));
-      dataKeys.forget(tenant);
-      contentKey.forgetAll();
+      forgetDataKeys(tenant);
     },
     spoolKeys: { key: spoolKey, older: masters.all().map(formerSpoolKey) },
     masterKeyIds: () => masterKeyIds,
     watchKeys: () =>
       watchKeys(log, {
         onDataKey: refreshDataKeys,
+        onErased: forgetDataKeys,
         onRewrapped: async () => {
           await masters.reload();
           masterKeyIds = await masterKeyIdsIn(log);
         },
       }),
-    signReceipt: (text) => sign(null, Buffer.from(text), receiptKey).toString('base64url'),
-    receiptPublicKey: () => createPublicKey(receiptKey),
     uniqueId: (kind, tenant, key, generation = 0) => idOf(kind, tenant, key, generation),
     digest: (text) => createHmac('sha256', pepper.key).update(text).digest('hex'),
   };
-};
-
-/** The bytes before the seed in the PKCS #8 encoding of an Ed25519 private key (RFC 8410). */
-const ED25519_HEADER = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** Derives the key pair for receipts from the name key. So it stays the same when the master key is replaced. */
-const receiptKeyOf = ({ key }: NamedKey): KeyObject => {
-  const seed = Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals receipts'), 32));
-  return createPrivateKey({ key: Buffer.concat([ED25519_HEADER, seed]), format: 'der', type: 'pkcs8' });
 };
 
 const PEPPER: KeyPlace = { tenant: PLATFORM, id: 'pepper' };

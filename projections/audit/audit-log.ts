@@ -141,6 +141,8 @@ const PLATFORM_ACTIONS_ON_TENANTS = [
   'TenantResumed',
   'TenantClosed',
   'TenantErasureStarted',
+  'TenantDataKeyDestroyed',
+  'TenantEventsCounted',
   'TenantErased',
   'TenantErasureCompleted',
   'SuperAdminAccessOpened',

@@ -176,6 +176,8 @@ export const tenants = {
     TenantReopened: patchTenant({ closing: false, closes_at: null }),
     TenantClosed: patchTenant({ closed: true, closes_at: null }),
     TenantErasureStarted: patchTenant({}),
+    TenantDataKeyDestroyed: patchTenant({}),
+    TenantEventsCounted: patchTenant({}),
     TenantErased: ({ id }) => [remove('tenants', { id }), remove('activity', { tenant_id: id })],
     TenantErasureCompleted: () => [],
     MemberAdded: ({ id, at }) => [add('tenants', { id }, { member_count: 1 }), patch('tenants', { id }, { updated_at: at })],

@@ -59,6 +59,7 @@ const INFRA_FOLDERS = [
   'cli',
   'cli/demo',
   'egress',
+  'erasure',
   'files',
   'git',
   'guardrails',

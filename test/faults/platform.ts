@@ -172,7 +172,7 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     serviceVariables: () => serviceVariables(data),
     openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),
     /** Returns the function that opens the sealed events of the platform's log. */
-    eventOpener: (log: Log) => openEventOpener({ log, masterKeyFile: join(data, 'master.key') }),
+    eventOpener: (log: Log) => openEventOpener({ log, masterKeyFile: join(data, 'master.key') }).openEvent,
     connectNats: (): Promise<NatsConnection> => {
       const { NATS_URL, NATS_ACCOUNT_SEED } = serviceVariables(data);
       return connectNats({ natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED });

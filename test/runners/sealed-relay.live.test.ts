@@ -38,7 +38,7 @@ const given = async () => {
 const startTestRelay = async (log: Log, nats: NatsConnection, masterKeyFile: string) => {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const openEvent = openEventOpener({ log, masterKeyFile });
+  const { openEvent } = openEventOpener({ log, masterKeyFile });
   const relay = await startRelay({ log, nats, logger, publicUrl: 'https://annals.test', openEvent });
   afterTest(relay.close);
   return { ...relay, lines };

@@ -1,11 +1,21 @@
-import { verify } from 'node:crypto';
+import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { secret } from '../../domain/secret.ts';
+import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant as createTenant } from '../fixtures/users.ts';
 
-type Receipt = { tenant_id: string; key_destroyed_at: string; position: string; streams: number; events: number; signature: string };
+type Receipt = {
+  tenant_id: string;
+  key_destroyed_at: string;
+  position: string;
+  streams: number;
+  events: number;
+  signature: string;
+  key_id: string;
+  public_key: string;
+};
 
 const body = { reason: 'The customer has left' };
 
@@ -45,15 +55,43 @@ test('a repeated erasure returns the same receipt and records nothing', async ()
   await p.close();
 });
 
-test('the signature of a receipt is valid for its fields only', async () => {
+const textOf = ({ tenant_id, key_destroyed_at, position, streams, events }: Receipt) =>
+  Buffer.from(['annals erasure receipt v1', tenant_id, key_destroyed_at, position, streams, events].join('\n'));
+
+const isSigned = (receipt: Receipt, x: string): boolean => {
+  const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } });
+  return verify(null, textOf(receipt), key, Buffer.from(receipt.signature, 'base64url'));
+};
+
+test('the signature of a receipt is valid for its fields only, by a key that the platform serves', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
+  const other = await createTenant(p, 'other');
   const receipt = (await p.send('DELETE', `/admin/tenants/${acme.id}`, { body })).body as Receipt;
-  const textOf = ({ tenant_id, key_destroyed_at, position, streams, events }: Receipt) =>
-    Buffer.from(['annals erasure receipt v1', tenant_id, key_destroyed_at, position, streams, events].join('\n'));
-  const isValid = (one: Receipt) => verify(null, textOf(one), p.vault.receiptPublicKey(), Buffer.from(one.signature, 'base64url'));
-  assert.is(isValid(receipt), true);
-  assert.is(isValid({ ...receipt, events: receipt.events + 1 }), false);
+  const keys = (await p.send('GET', `${other.tenant}/audit-logs/keys`, { key: other.key })).body as {
+    key_id: string;
+    public_key: string;
+  }[];
+  assert.equal(
+    keys.map(({ key_id, public_key }) => [key_id, public_key]),
+    [[receipt.key_id, receipt.public_key]],
+  );
+  assert.is(isSigned(receipt, keys[0]!.public_key), true);
+  for (const changed of [{ events: receipt.events + 1 }, { streams: 0 }, { tenant_id: other.id }, { position: '1:1' }])
+    assert.is(isSigned({ ...receipt, ...changed }, receipt.public_key), false, JSON.stringify(changed));
+  await p.close();
+});
+
+test('a receipt stays the same after the key that signs was rotated', async () => {
+  const p = await createTestPlatform();
+  const acme = await createTenant(p, 'acme');
+  const other = await createTenant(p, 'other');
+  const first = (await p.send('DELETE', `/admin/tenants/${acme.id}`, { body })).body as Receipt;
+  const { after } = await rotateSigningKey(p);
+  assert.equal((await p.send('DELETE', `/admin/tenants/${acme.id}`, { body })).body, first);
+  const later = (await p.send('DELETE', `/admin/tenants/${other.id}`, { body })).body as Receipt;
+  assert.is(later.key_id, after);
+  assert.is(isSigned(later, later.public_key), true);
   await p.close();
 });
 

@@ -75,7 +75,7 @@ test('the data of an event are sealed with 28 more bytes, and opened unchanged i
   assert.not.ok(Buffer.from(sealed.data).includes('canary'));
   const { sealed: how, ...facts } = sealed.meta.facts as { sealed: { v: number; kid: string } };
   assert.equal([how.v, facts], [1, { sha256: 'of the received bytes' }]);
-  for (const { openEvent } of [vault, await openVault({ log, masterKeyFile }), { openEvent: openEventOpener({ log, masterKeyFile }) }]) {
+  for (const { openEvent } of [vault, await openVault({ log, masterKeyFile }), openEventOpener({ log, masterKeyFile })]) {
     const opened = await openEvent(recorded(sealed));
     assert.is(textOf(opened), TEXT);
     assert.equal(opened.meta, eventOf().meta, 'an opened event no longer says that it is sealed');
@@ -193,7 +193,7 @@ test('a process that only opens events needs the master key, and works as soon a
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const elsewhere = join(createTempDirectory().dir, 'master.key');
-  const openEvent = openEventOpener({ log, masterKeyFile: elsewhere });
+  const { openEvent } = openEventOpener({ log, masterKeyFile: elsewhere });
   const failure = async (): Promise<string> =>
     Promise.resolve(openEvent(sealed)).then(
       () => 'opened',

@@ -18,7 +18,7 @@ const storedOpener = async () => {
     await log.append(stream, 'none', [{ id, type, data, meta }]);
   const masterKeyFile = join(createTempDirectory().dir, 'master.key');
   writeFileSync(masterKeyFile, createHash('sha256').update('the master key of the stored events').digest());
-  return openEventOpener({ log, masterKeyFile });
+  return openEventOpener({ log, masterKeyFile }).openEvent;
 };
 
 test('the bodies and chunks that an earlier version sealed are opened', async () => {
