@@ -24,7 +24,7 @@ export type SchedulerPorts = {
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
   /** Whether an earlier run of the job has not ended yet. */
-  readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<boolean>;
+  readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => boolean;
   /** Whether the budget of the agent for this hour is used up. */
   readonly isBudgetSpent: (tenant_id: string, agent_id: string) => Promise<boolean>;
   /** Appends what the decision on this occurrence returns. */
@@ -46,7 +46,7 @@ const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt:
   }
   const blackout = blackoutOf(await ports.blackouts(tenant_id), agent_id, dueAt);
   if (blackout) return { reason: 'blackout', blackout_id: blackout.id };
-  if (await ports.hasOpenRun({ tenant_id, id })) return { reason: 'overlap', blackout_id: null };
+  if (ports.hasOpenRun({ tenant_id, id })) return { reason: 'overlap', blackout_id: null };
   return (await ports.isBudgetSpent(tenant_id, target_id)) ? { reason: 'budget', blackout_id: null } : null;
 };
 

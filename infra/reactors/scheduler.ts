@@ -5,7 +5,7 @@ import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { blackoutsOf } from '../../projections/schedule/blackout.queries.ts';
-import { hasOpenRun, jobsDueAt, MAX_DUE_JOBS } from '../../projections/schedule/cron-job.queries.ts';
+import { jobsDueAt, jobsWithOpenRun, MAX_DUE_JOBS } from '../../projections/schedule/cron-job.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -19,8 +19,11 @@ const LOCK = 'reactor scheduler';
 const SEED = 'decided';
 const MAX_REMEMBERED = 20_000;
 
+/** How many jobs are decided with one look-up of their open runs. */
+const BATCH = 500;
+
 /** Creates the ports of one tick of the scheduler. `at` is its time (RFC 3339 UTC). */
-export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): SchedulerPorts => {
+const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<SchedulerPorts, 'hasOpenRun'> => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
   return {
@@ -28,7 +31,6 @@ export const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string)
     loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
     inactiveReason: findInactiveReason(cache),
     blackouts: memoized((tenant_id) => blackoutsOf(reads, tenant_id)),
-    hasOpenRun: ({ tenant_id, id }) => hasOpenRun(reads, { tenant_id, job_id: id }),
     isBudgetSpent: memoized(async (tenant, id) => {
       const { hourly_limit_micros: limit_micros } = (await cache.load(Agent, tenant, id!)).state;
       if (limit_micros === null) return false;
@@ -60,10 +62,18 @@ export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly
         const undecided = due.filter(
           ({ id, next_fire_at, schedule_revision }) => decided.get(id) !== `${schedule_revision} ${next_fire_at}`,
         );
-        await forEachConcurrently(undecided, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
-          const count = await decideDue(ports, { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! }, at);
-          if (count > 0) decided.set(id, `${schedule_revision} ${next_fire_at}`);
-        });
+        for (let start = 0; start < undecided.length; start += BATCH) {
+          const jobs = undecided.slice(start, start + BATCH);
+          const withOpenRun = await jobsWithOpenRun(
+            reads,
+            jobs.map(({ id }) => id),
+          );
+          const batchPorts = { ...ports, hasOpenRun: ({ id }: { readonly id: string }) => withOpenRun.has(id) };
+          await forEachConcurrently(jobs, async ({ tenant_id, id, next_fire_at, schedule_revision }) => {
+            const job = { tenant_id, id, next_fire_at: next_fire_at!, schedule_revision: schedule_revision! };
+            if ((await decideDue(batchPorts, job, at)) > 0) decided.set(id, `${schedule_revision} ${next_fire_at}`);
+          });
+        }
         return due.length === MAX_DUE_JOBS;
       },
     },

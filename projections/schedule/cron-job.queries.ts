@@ -131,22 +131,14 @@ const settledRuns = defineQuery((db) =>
 /** Returns the open runs of all tenants whose messages to agents were acknowledged or given up, the earliest first. */
 export const settledRunsOf = (reads: Pick<Reads, 'rows'>) => reads.rows(settledRuns, {});
 
-const openRuns = defineQuery((db, { tenant_id, job_id }: JobRef) =>
+const openRuns = defineQuery((db, { jobs }: { jobs: readonly string[] }) =>
   db
     .selectFrom('cron_jobs.runs as run')
-    .where('run.tenant_id', '=', tenant_id)
-    .where('run.job_id', '=', job_id)
-    .orderBy('run.created_at', 'desc')
-    .orderBy('run.id', 'desc')
-    .select('run.is_open')
-    .limit(({ lit }) => lit(RECENT_RUNS)),
+    .where('run.is_open', 'is not', null)
+    .where(({ eb, fn, val }) => eb('run.job_id', '=', fn.any(val(jobs))))
+    .select('run.job_id'),
 );
 
-/**
- * How many of the newest runs of a job are searched for an open one: a requested run can be newer than a scheduled one.
- */
-const RECENT_RUNS = 20;
-
-/** Whether one of the newest runs of a job has not ended. */
-export const hasOpenRun = async (reads: Pick<Reads, 'rows'>, job: JobRef): Promise<boolean> =>
-  (await reads.rows(openRuns, job)).some(({ is_open }) => is_open);
+/** Returns those of the jobs with these ids that have a run that has not ended. */
+export const jobsWithOpenRun = async (reads: Pick<Reads, 'rows'>, jobs: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set((await reads.rows(openRuns, { jobs })).map(({ job_id }) => job_id!));

@@ -127,8 +127,8 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * `decided` is the sort key of the log position of the decision. `is_open`: the run has not ended. `next_attempt_at`:
- * when its target is to be called next, or the attempt under way fails. `settled_message`: the message to the agent
+ * `decided` is the sort key of the log position of the decision. `is_open`: true until the run
+ * ends, else null. `next_attempt_at`: when its target is to be called next, or the attempt under way fails. `settled_message`: the message to the agent
  * that has ended, in the way of `settled_outcome`, until that is recorded as the end of an attempt.
  */
 export const runTable = {
@@ -158,6 +158,7 @@ export const runTable = {
     { columns: ['tenant_id', 'job_id', 'decided'] },
     { columns: ['target_kind', 'next_attempt_at'], withoutNull: 'next_attempt_at' },
     { columns: ['settled_at'], withoutNull: 'settled_at' },
+    { columns: ['job_id'], withoutNull: 'is_open' },
   ],
 } as const satisfies Table;
 
@@ -222,7 +223,7 @@ const linkSession = ({ tenant: tenant_id, id, data: { cron_occurrence_id } }: Re
 
 const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonly Change[] => {
   const { job_id, job_status, status_code, error, ms } = data;
-  const next = type === 'CronAttemptFailed' ? { next_attempt_at: data.next_attempt_at } : { is_open: false, next_attempt_at: null };
+  const next = type === 'CronAttemptFailed' ? { next_attempt_at: data.next_attempt_at } : { is_open: null, next_attempt_at: null };
   return [
     patch(
       'runs',
@@ -240,7 +241,7 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
  */
 export const cronJobs = {
   name: 'cron_jobs',
-  version: 2,
+  version: 3,
   categories: [CronJob.category, CronRun.category, 'acknowledgement', 'session'],
   tables: [table, runTable, cronJobCounter.table],
   on: {

@@ -6890,19 +6890,14 @@ order by
 limit
   500;
 
--- hasOpenRun: call
+-- jobsWithOpenRun: call
 select
-  "run"."is_open"
+  "run"."job_id"
 from
   "cron_jobs"."runs" as "run"
 where
-  "run"."tenant_id" = $1
-  and "run"."job_id" = $2
-order by
-  "run"."created_at" desc,
-  "run"."id" desc
-limit
-  20;
+  "run"."is_open" is not null
+  and "run"."job_id" = any ($1);
 
 -- activeJobsOf: of an agent
 select
