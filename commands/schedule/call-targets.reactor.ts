@@ -2,6 +2,7 @@ import type { Decision } from '../../domain/aggregate.ts';
 import type * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
+import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
 
 /** A run whose target is to be called. */
 export type DueRun = { readonly tenant_id: string; readonly id: string; readonly job_id: string };
@@ -21,6 +22,8 @@ export type TargetAnswer = { readonly status_code: number } | { readonly error: 
 export type CallPorts = {
   readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
+  /** Why no job of this agent calls its target at present; null if they do. */
+  readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   /** The headers of a job with their secret values. */
   readonly headersOf: (job: CronJob.CronJob) => Promise<Headers>;
   readonly send: (request: TargetRequest) => Promise<TargetAnswer>;
@@ -34,8 +37,14 @@ const outcomeOf = (answer: TargetAnswer, ms: number): CronRun.Outcome => {
   return { status_code: answer.status_code, error: isSuccess ? null : `The target answered ${answer.status_code}`, ms };
 };
 
+const requestOf = async (ports: CallPorts, job: CronJob.CronJob, run_id: string): Promise<TargetRequest> => {
+  const { target: url, method, body_bytes } = job;
+  const headers = { ...(await ports.headersOf(job)), 'idempotency-key': run_id };
+  return { url, method, headers, body: body_bytes === null || method === 'GET' ? null : Buffer.from(body_bytes, 'base64') };
+};
+
 /**
- * Calls the external target of a run once, and records the attempt. All attempts of a run send the same
+ * Calls the external target of a run once, unless its tenant, agent or job is switched off or deleted by now, and records the attempt. All attempts of a run send the same
  * `Idempotency-Key`, so that a target that was called by an attempt whose record was lost can recognise the next one.
  */
 export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
@@ -44,10 +53,8 @@ export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> =
   // The read model may not know the last attempt yet.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > startedAt) return;
   const job = await ports.loadJob({ tenant_id: due.tenant_id, id: due.job_id });
-  const { target: url, method, body_bytes } = job;
-  const headers = { ...(await ports.headersOf(job)), 'idempotency-key': due.id };
-  const body = body_bytes === null || method === 'GET' ? null : Buffer.from(body_bytes, 'base64');
-  const answer = await ports.send({ url, method, headers, body });
+  const reason = await reasonNotToCall(ports, job, job.agent_id);
+  const answer = reason ? { error: reason } : await ports.send(await requestOf(ports, job, due.id));
   const endedAt = ports.now();
   const outcome = outcomeOf(answer, Math.max(0, Math.round(endedAt - startedAt)));
   await ports.transact(due, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, new Date(endedAt).toISOString()));

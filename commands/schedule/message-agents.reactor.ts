@@ -4,7 +4,7 @@ import * as CronRun from '../../domain/schedule/cron-run.ts';
 import { type CronDeliveryFacts, cronDelivery } from '../../domain/webhooks/cron-delivery.ts';
 import type { Delivery } from '../../domain/webhooks/delivery.ts';
 import type { DueRun } from './call-targets.reactor.ts';
-import type { InactiveReason } from './scheduler.reactor.ts';
+import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
 
 /** How the last message of a run ended, according to the read model: when the broker stored it, and until when. */
 export type Settlement = {
@@ -33,11 +33,6 @@ export type MessagePorts = {
   /** How long the broker keeps a message, in milliseconds. */
   readonly messageLifetimeMs: number;
   readonly now: () => number;
-};
-
-const REASON_TEXTS: Readonly<Record<InactiveReason, string>> = {
-  agent_inactive: 'The agent is inactive or deleted',
-  tenant_suspended: 'The tenant is suspended or closed',
 };
 
 const SETTLEMENT_ERRORS = {
@@ -79,8 +74,8 @@ export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<voi
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
   if (run.is_awaiting)
     return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
-  const inactive = await ports.inactiveReason(due.tenant_id, run.target_agent_id!);
-  if (inactive) return record(ports, due, run, REASON_TEXTS[inactive], 0);
+  const reason = await reasonNotToCall(ports, await ports.loadJob(jobOf(due)), run.target_agent_id!);
+  if (reason) return record(ports, due, run, reason, 0);
   const id = run.delivery_id ?? (await createDelivery(ports, due, run));
   const delivery = { tenant_id: due.tenant_id, id };
   if (run.message_id !== null) await ports.repeatMessage(delivery, run.message_id);

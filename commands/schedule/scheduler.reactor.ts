@@ -16,6 +16,22 @@ export type DueJob = {
 /** Why no job of an agent fires, and no job calls it. */
 export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
 
+const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
+  agent_inactive: 'The agent is inactive or deleted',
+  tenant_suspended: 'The tenant is suspended or closed',
+};
+
+/** Returns why an attempt of a run must not call its target, as a text for people; null if it may. */
+export const reasonNotToCall = async (
+  { inactiveReason }: Pick<SchedulerPorts, 'inactiveReason'>,
+  { tenant_id, status }: CronJob.CronJob,
+  agent_id: string,
+): Promise<string | null> => {
+  if (status === 'archived') return 'The cron job was deleted';
+  const reason = await inactiveReason(tenant_id, agent_id);
+  return reason && INACTIVE_TEXTS[reason];
+};
+
 /** What the scheduler knows and does. */
 export type SchedulerPorts = {
   readonly parseCron: ParseCron;

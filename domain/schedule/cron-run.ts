@@ -197,16 +197,17 @@ const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number
 };
 
 /**
- * Records an attempt to reach the target. `number` is the attempt's, from 1. Records nothing that is recorded already.
+ * Records an attempt to reach the target. `number` is the attempt's, from 1. A failed attempt of a deleted job is the
+ * last one. Records nothing that is recorded already.
  */
 export const recordAttempt =
-  (job: Pick<CronJob, 'id' | 'kind' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
+  (job: Pick<CronJob, 'id' | 'kind' | 'status' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
   (run: CronRun): CronRunEvent[] => {
     if (!run.is_open || run.attempts.length !== number - 1) return [];
     const fields = { job_id: job.id, ...outcome };
     const ended = (job_status: 'completed' | 'failed') => (job.kind === 'one_shot' ? { job_status } : {});
     if (outcome.error === null) return [{ type: 'CronSucceeded', data: { ...fields, ...ended('completed') } }];
-    if (number > job.max_retries) return [{ type: 'CronExhausted', data: { ...fields, ...ended('failed') } }];
+    if (number > job.max_retries || job.status === 'archived') return [{ type: 'CronExhausted', data: { ...fields, ...ended('failed') } }];
     const next_attempt_at = new Date(Date.parse(at) + retryDelay(job.retry_backoff, number)).toISOString();
     return [{ type: 'CronAttemptFailed', data: { ...fields, next_attempt_at } }];
   };

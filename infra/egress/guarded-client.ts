@@ -8,7 +8,9 @@ import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
 /** How many requests may be under way at the same time, so that slow hosts cannot use up the memory. */
-const MAX_REQUESTS = { total: 128, perHost: 32 };
+export const MAX_REQUESTS = { total: 128, perHost: 32 };
+/** How much of an unused body is read, and for how long, so that the connection can serve the next request. */
+const UNUSED_BODY = { maxBytes: 64 * 1024, maxMs: 2_000 };
 
 export type EgressResponse = {
   readonly status: number;
@@ -29,6 +31,10 @@ export type GuardedClient = {
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
   /** Sends a request and reads the whole body. @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
+  /**
+   * Sends a request and returns the status of the answer, whatever its body is. Follows no redirect. @throws EgressError
+   */
+  readonly status: (request: EgressRequest) => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
@@ -102,13 +108,18 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     }
   };
 
-  const request: GuardedClient['request'] = async (wanted) => {
+  /** Checks the URL, starts the time limit, and takes a place. @throws EgressError */
+  const begin = (wanted: EgressRequest): { readonly attempt: Attempt; readonly free: () => void } => {
     const url = rules.checkUrl(wanted.url);
     const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);
     const signal = wanted.signal ? AbortSignal.any([timeout, wanted.signal]) : timeout;
-    const free = places.take(url.host, signal);
+    return { attempt: { url, request: wanted, signal, hops: 0 }, free: places.take(url.host, signal) };
+  };
+
+  const request: GuardedClient['request'] = async (wanted) => {
+    const { attempt, free } = begin(wanted);
     try {
-      return await follow({ url, request: wanted, signal, hops: 0 }, free);
+      return await follow(attempt, free);
     } catch (error) {
       free();
       throw error;
@@ -121,6 +132,17 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     read: async (wanted) => {
       const { body, discard: _, ...response } = await request(wanted);
       return { ...response, bytes: await collect(body) };
+    },
+    status: async (wanted) => {
+      const { attempt, free } = begin(wanted);
+      try {
+        const { statusCode, body } = await pool.send(attempt);
+        const signal = AbortSignal.timeout(UNUSED_BODY.maxMs);
+        await body.dump({ limit: UNUSED_BODY.maxBytes, signal }).catch(() => undefined);
+        return statusCode;
+      } finally {
+        free();
+      }
     },
     close: pool.close,
   };

@@ -20,8 +20,6 @@ export type EgressRequest = {
   readonly totalMs?: number;
   /** How many redirects are followed. By default, 3. */
   readonly maxRedirects?: number;
-  /** Set to get a redirect as the answer. Then none is followed. */
-  readonly returnsRedirects?: true;
   readonly signal?: AbortSignal;
 };
 
@@ -45,7 +43,7 @@ const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): R
  * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
  */
 export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {
-  if (!REDIRECTS.includes(response.statusCode) || attempt.request.returnsRedirects) return null;
+  if (!REDIRECTS.includes(response.statusCode)) return null;
   const { url, request, hops } = attempt;
   const { method = 'GET', maxRedirects = MAX_REDIRECTS } = request;
   const location = headerOf(response, 'location');

@@ -3,17 +3,21 @@ import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
-import { MAX_DUE_RUNS, runsDueAt } from '../../projections/schedule/cron-job.queries.ts';
+import { callsDueAt, MAX_DUE_CALLS } from '../../projections/schedule/cron-job.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
-import type { GuardedClient } from '../egress/guarded-client.ts';
+import { type GuardedClient, MAX_REQUESTS } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { createCallQueue } from '../schedule/call-queue.ts';
 import { sendToTarget } from '../schedule/target-client.ts';
 import type { Vault } from '../vault/vault.ts';
+import { findInactiveReason } from './cron-reactor-tools.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor cron targets';
+/** So many runs of a tenant wait at most, so that those of other tenants are found. */
+const MAX_WAITING_PER_TENANT = 2_500;
 
 /** What calling external targets needs. `services` is called when the first target is to be called. */
 export type TargetCallerParts = TimedReactorParts & {
@@ -28,6 +32,7 @@ const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerP
     now,
     loadJob: async ({ tenant_id, id }) => (await cache.refresh(CronJob, tenant_id, id)).state,
     loadRun: async ({ tenant_id, id }) => (await cache.refresh(CronRun, tenant_id, id)).state,
+    inactiveReason: findInactiveReason(cache),
     headersOf: async ({ tenant_id, id, headers, sealed_headers }) => {
       if (sealed_headers === null) return headers;
       const opened = await vault.open({ tenant: tenant_id, category: CronJob.category, id, field: 'headers' }, sealed_headers);
@@ -42,30 +47,70 @@ const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerP
   };
 };
 
+/** Returns the function that creates ports, and creates them again when what they remember is a second old. */
+const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
+  let known: { readonly ports: CallPorts; readonly until: number } | undefined;
+  return () => {
+    if (!known || performance.now() > known.until) known = { ports: create(), until: performance.now() + INTERVAL_MS };
+    return known.ports;
+  };
+};
+
+type DueCall = DueRun & { readonly target: string };
+
+/** Keeps the calls that wait or are under way. `call` must not reject. */
+const createCalls = (call: (run: DueRun) => Promise<void>) => {
+  const queue = createCallQueue(MAX_REQUESTS);
+  const underWay = new Map<string, { readonly tenant_id: string; readonly ended: Promise<void> }>();
+  return {
+    has: (run_id: string): boolean => underWay.has(run_id),
+    add: ({ target, ...run }: DueCall): void => {
+      const { promise: ended, resolve } = Promise.withResolvers<void>();
+      underWay.set(run.id, { tenant_id: run.tenant_id, ended });
+      queue.add(URL.parse(target)?.host ?? target, async () => {
+        await call(run);
+        underWay.delete(run.id);
+        resolve();
+      });
+    },
+    /** The tenants of which so many calls wait that no more are looked for. */
+    busyTenants: (): string[] =>
+      [...Map.groupBy(underWay.values(), ({ tenant_id }) => tenant_id)]
+        .filter(([, { length }]) => length >= MAX_WAITING_PER_TENANT)
+        .map(([tenant_id]) => tenant_id),
+    allEnded: async (): Promise<void> => void (await Promise.all([...underWay.values()].map(({ ended }) => ended))),
+  };
+};
+
 /**
- * Calls the external targets of cron jobs that have fired, and repeats failed calls. A call that takes long does not
- * delay the others. While a call is under way, its run is not called again by this process.
+ * Calls the external targets of cron jobs that have fired, and repeats failed calls. A call that takes long delays
+ * neither those of other hosts nor those of other tenants. While a call waits or is under way, its run is not called
+ * again by this process.
  */
 export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts) => {
   const { logger, now = Date.now } = parts;
-  const underWay = new Map<string, Promise<void>>();
-  let opened: ReturnType<typeof services> | undefined;
+  let opened: Promise<{ readonly client: GuardedClient; readonly ports: () => CallPorts }> | undefined;
+  let isClosed = false;
 
-  const openServices = (): ReturnType<typeof services> => {
-    opened ??= services().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
+  const open = () => {
+    opened ??= services().then(
+      (given) => ({ client: given.client, ports: renewedPorts(() => callPorts(log, given, now)) }),
+      (error: unknown) => {
+        opened = undefined;
+        throw error;
+      },
+    );
     return opened;
   };
 
-  const call = async (ports: CallPorts, run: DueRun): Promise<void> => {
+  const calls = createCalls(async (run) => {
+    if (isClosed) return;
     try {
-      await callTarget(ports, run);
+      await callTarget((await open()).ports(), run);
     } catch (error) {
       logger.warn({ run: run.id, reason: (error as Error).message }, 'a target of a cron job cannot be called now; trying again');
     }
-  };
+  });
 
   const reactor = startTimedReactor(
     {
@@ -73,15 +118,12 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
       intervalMs: INTERVAL_MS,
       failure: 'targets of cron jobs cannot be called now; trying again',
       run: async (reads, at) => {
-        const due = (await runsDueAt(reads, at, 'external_url')).filter(({ id }) => !underWay.has(id));
+        const found = await callsDueAt(reads, at, calls.busyTenants());
+        const due = found.filter(({ id }) => !calls.has(id));
         if (due.length === 0) return false;
-        const ports = callPorts(log, await openServices(), now);
-        for (const { tenant_id, id, job_id } of due)
-          underWay.set(
-            id,
-            call(ports, { tenant_id, id, job_id: job_id! }).finally(() => underWay.delete(id)),
-          );
-        return due.length === MAX_DUE_RUNS;
+        await open();
+        for (const { tenant_id, id, job_id, target } of due) calls.add({ tenant_id, id, job_id: job_id!, target: target! });
+        return found.length === MAX_DUE_CALLS;
       },
     },
     parts,
@@ -89,8 +131,9 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
 
   return {
     close: async (): Promise<void> => {
+      isClosed = true;
       await reactor.close();
-      await Promise.all(underWay.values());
+      await calls.allEnded();
       if (opened) await (await opened).client.close();
     },
   };

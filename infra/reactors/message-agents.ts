@@ -5,7 +5,7 @@ import { SCHEDULER } from '../../commands/schedule/scheduler.reactor.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
 import * as CronRun from '../../domain/schedule/cron-run.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
-import { MAX_DUE_RUNS, runsDueAt, settledRunsOf } from '../../projections/schedule/cron-job.queries.ts';
+import { MAX_DUE_RUNS, messagesDueAt, settledRunsOf } from '../../projections/schedule/cron-job.queries.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
@@ -98,7 +98,7 @@ export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessenger
       failure: 'messages of cron jobs cannot be sent now; trying again',
       run: async (reads, at) => {
         const settled = await settledRunsOf(reads);
-        const due = await runsDueAt(reads, at, 'internal_agent');
+        const due = await messagesDueAt(reads, at);
         if (settled.length + due.length === 0) return false;
         const ports = messagePorts(log, await vault(), now);
         const refOf = ({ tenant_id, id, job_id }: { tenant_id: string; id: string; job_id: string | null }): DueRun => ({

@@ -6,14 +6,14 @@ const TIMEOUT_MS = 15_000;
 
 /**
  * Sends a request to an external target, which gets it at most once. Redirects are not followed. Of the answer only the
- * status counts: its body is not read.
+ * status counts: its body is dropped.
  */
-export const sendToTarget = async (client: GuardedClient, { url, method, headers, body }: TargetRequest): Promise<TargetAnswer> => {
+export const sendToTarget = async (
+  client: Pick<GuardedClient, 'status'>,
+  { url, method, headers, body }: TargetRequest,
+): Promise<TargetAnswer> => {
   try {
-    const request = { url, method, headers, ...(body && { body }), totalMs: TIMEOUT_MS, returnsRedirects: true } as const;
-    const { status, discard } = await client.request(request);
-    discard();
-    return { status_code: status };
+    return { status_code: await client.status({ url, method, headers, ...(body && { body }), totalMs: TIMEOUT_MS }) };
   } catch (error) {
     if (error instanceof EgressError) return { error: error.message };
     throw error;

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { type Position, sortKey } from '../../domain/event.ts';
-import type { TARGET_KINDS } from '../../domain/schedule/cron-job.ts';
 import { defineList, defineQuery } from '../query.ts';
 import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -89,6 +88,7 @@ export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string |
 /** The most jobs or runs that a query for due ones returns. */
 export const MAX_DUE_JOBS = 10_000;
 export const MAX_DUE_RUNS = 500;
+export const MAX_DUE_CALLS = 5_000;
 
 const dueJobs = defineQuery((db, { at }: { at: string }) =>
   db
@@ -102,21 +102,37 @@ const dueJobs = defineQuery((db, { at }: { at: string }) =>
 /** Returns the jobs of all tenants that are due at this time, the longest due first. */
 export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
 
-type DueRuns = { readonly at: string; readonly target_kind: (typeof TARGET_KINDS)[number] };
-
-const dueRuns = defineQuery((db, { at, target_kind }: DueRuns) =>
+const dueMessages = defineQuery((db, { at }: { at: string }) =>
   db
     .selectFrom('cron_jobs.runs as run')
-    .where('run.target_kind', '=', target_kind)
+    .where('run.target_kind', '=', 'internal_agent')
     .where('run.next_attempt_at', '<=', at)
     .orderBy('run.next_attempt_at')
     .select(['run.tenant_id', 'run.id', 'run.job_id'])
     .limit(({ lit }) => lit(MAX_DUE_RUNS)),
 );
 
-/** Returns the runs of all tenants whose targets of this kind are to be called at this time, the longest due first. */
-export const runsDueAt = (reads: Pick<Reads, 'rows'>, at: string, target_kind: DueRuns['target_kind']) =>
-  reads.rows(dueRuns, { at, target_kind });
+/** Returns the runs of all tenants that are to send a message to an agent at this time, the longest due first. */
+export const messagesDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueMessages, { at });
+
+const dueCalls = defineQuery((db, { at, except }: { at: string; except: readonly string[] | undefined }) =>
+  db
+    .selectFrom('cron_jobs.runs as run')
+    .innerJoin('cron_jobs.jobs as job', (join) => join.onRef('job.tenant_id', '=', 'run.tenant_id').onRef('job.id', '=', 'run.job_id'))
+    .where('run.target_kind', '=', 'external_url')
+    .where('run.next_attempt_at', '<=', at)
+    .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('run.tenant_id', '=', fn.any(val(except!))))))
+    .orderBy('run.next_attempt_at')
+    .select(['run.tenant_id', 'run.id', 'run.job_id', 'job.target'])
+    .limit(({ lit }) => lit(MAX_DUE_CALLS)),
+);
+
+/**
+ * Returns the runs whose external targets are to be called at this time, the longest due first, with the URLs of the
+ * targets. `except`: the tenants whose runs are left out.
+ */
+export const callsDueAt = (reads: Pick<Reads, 'rows'>, at: string, except: readonly string[]) =>
+  reads.rows(dueCalls, { at, except: except.length > 0 ? except : undefined });
 
 const settledRuns = defineQuery((db) =>
   db

@@ -114,6 +114,7 @@ export const table = {
     name: 'text',
     kind: 'text',
     target_kind: 'text',
+    target: 'text',
     status: 'text',
     schedule_revision: 'integer',
     deleted: 'boolean',

@@ -6857,7 +6857,7 @@ order by
 limit
   10000;
 
--- runsDueAt: call
+-- messagesDueAt: call
 select
   "run"."tenant_id",
   "run"."id",
@@ -6871,6 +6871,43 @@ order by
   "run"."next_attempt_at"
 limit
   500;
+
+-- callsDueAt: of all tenants
+select
+  "run"."tenant_id",
+  "run"."id",
+  "run"."job_id",
+  "job"."target"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."target_kind" = $1
+  and "run"."next_attempt_at" <= $2
+order by
+  "run"."next_attempt_at"
+limit
+  5000;
+
+-- callsDueAt: but some
+select
+  "run"."tenant_id",
+  "run"."id",
+  "run"."job_id",
+  "job"."target"
+from
+  "cron_jobs"."runs" as "run"
+  inner join "cron_jobs"."jobs" as "job" on "job"."tenant_id" = "run"."tenant_id"
+  and "job"."id" = "run"."job_id"
+where
+  "run"."target_kind" = $1
+  and "run"."next_attempt_at" <= $2
+  and not "run"."tenant_id" = any ($3)
+order by
+  "run"."next_attempt_at"
+limit
+  5000;
 
 -- settledRunsOf: call
 select

@@ -1,11 +1,15 @@
 // limit: 240 s for this file (test/run.ts)
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as Agent from '../../domain/agents/agent.ts';
 import type { DomainEvent } from '../../domain/event.ts';
 import * as CronJob from '../../domain/schedule/cron-job.ts';
+import { createGuardedClient } from '../../infra/egress/guarded-client.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
+import { startTargetCaller } from '../../infra/reactors/call-targets.ts';
 import { startScheduler } from '../../infra/reactors/scheduler.ts';
 import { parseCron } from '../../infra/schedule/cron-expression.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
@@ -17,12 +21,22 @@ import { startStore } from '../fixtures/store-process.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
 
 const JOBS = 10_000;
-const MAX_DECISION_MS = 10_000;
+const MAX_MS = 10_000;
 const CONCURRENCY = 200;
 const TENANT = `c${'t'.repeat(24)}`;
 const AGENT = `c${'agent'.padEnd(24, '0')}`;
 const START = Date.parse('2026-05-04T10:00:00.000Z');
 const MINUTE = 60_000;
+
+/** How often the target was called with each key. */
+const calls = new Map<string, number>();
+const target = createServer((request, response) => {
+  const key = String(request.headers['idempotency-key']);
+  calls.set(key, (calls.get(key) ?? 0) + 1);
+  request.resume().on('end', () => response.end());
+});
+await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+const host = `127.0.0.1:${(target.address() as AddressInfo).port}`;
 
 const store = await startStore();
 const log = openLog(store.url);
@@ -36,7 +50,7 @@ const append = (category: string, id: string, events: readonly DomainEvent[]): P
 };
 
 const JOB: Omit<CronJob.JobFields, 'name'> = {
-  ...{ kind: 'recurring', target_kind: 'external_url', target: 'https://example.com/', method: 'POST', headers: {}, sealed_headers: null },
+  ...{ kind: 'recurring', target_kind: 'external_url', target: `http://${host}/`, method: 'POST', headers: {}, sealed_headers: null },
   ...{ body_bytes: null, max_retries: 3, retry_backoff: 'exponential', fire_at: null, cron_expr: '1 10 * * *', interval_minutes: null },
   ...{ schedule_type: 'interval', start_time: null, timezone: null },
 };
@@ -58,46 +72,55 @@ const settings = { name: 'A', slug: 'a', generation: 0, owner_id: null, is_seed:
 await append('agent', AGENT, Agent.create({ ...Agent.initial, ...settings } as never)());
 const platform = await startProjectionPlatform(log, databaseUrl, [cronJobs, blackouts] as unknown as AnyProjection[]);
 
-/** How many decisions the schedulers have appended. */
-let appended = 0;
-const countedAppend: typeof log.append = async (...parameters) => {
-  const result = await log.append(...parameters);
-  appended++;
+/** How many decisions and successful calls the workers have recorded. */
+let decided = 0;
+let succeeded = 0;
+const countedAppend: typeof log.append = async (stream, expected, events) => {
+  const result = await log.append(stream, expected, events);
+  if (events[0]!.type === 'CronFired') decided++;
+  if (events[0]!.type === 'CronSucceeded') succeeded++;
   return result;
 };
-const startWorkers = () =>
-  [1, 2].map(() => startScheduler({ log: { ...log, append: countedAppend }, databaseUrl, logger: silentLogger, now: () => clock.now }));
-
-/** The jobs of the decisions in the log. */
-const decidedJobs = async (): Promise<string[]> => {
-  const jobs: string[] = [];
-  for await (const { type, data } of log.readAll()) if (type === 'CronFired') jobs.push((data as { job_id: string }).job_id);
-  return jobs;
+const startWorkers = () => {
+  const parts = { log: { ...log, append: countedAppend }, databaseUrl, logger: silentLogger, now: () => clock.now };
+  const services = async () => ({
+    client: createGuardedClient({ allow: [host] }),
+    vault: { open: () => Promise.reject(new Error('no job has secret headers')) },
+  });
+  return [1, 2].flatMap(() => [startScheduler(parts), startTargetCaller({ ...parts, services })]);
 };
 
-test(`${JOBS} jobs that are due in the same minute are all decided within ${MAX_DECISION_MS / 1_000} s, none twice`, async () => {
+/** How many events of each type the log has. */
+const countEvents = async (): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for await (const { type } of log.readAll()) counts[type] = (counts[type] ?? 0) + 1;
+  return counts;
+};
+
+const waitForCount = (what: string, count: () => number): Promise<number> => waitUntil(what, count, (found) => found >= JOBS, 120);
+
+test(`${JOBS} jobs that are due in the same minute are all decided within ${MAX_MS / 1_000} s, and each target is called once`, async () => {
   await createJobs(JOBS);
   const workers = startWorkers();
   clock.now = START + MINUTE;
   const startedAt = Date.now();
-  await waitUntil(
-    'all jobs are decided',
-    () => appended,
-    (count) => count >= JOBS,
-    120,
-  );
+  await waitForCount('all jobs are decided', () => decided);
+  const decisionMs = Date.now() - startedAt;
+  await waitForCount('all targets are called', () => calls.size);
   const ms = Date.now() - startedAt;
-  console.log(`${JOBS} decisions took ${ms} ms, at a load factor of ${loadFactor().toFixed(1)}`);
-  await waitForProjection(platform.reads, log, cronJobs.name);
+  console.log(`${JOBS} decisions took ${decisionMs} ms, with the calls ${ms} ms, at a load factor of ${loadFactor().toFixed(1)}`);
+  await waitForCount('all calls are recorded', () => succeeded);
   await Promise.all(workers.map((worker) => worker.close()));
-  const jobs = await decidedJobs();
-  assert.equal([jobs.length, new Set(jobs).size], [JOBS, JOBS]);
-  assert.ok(ms < MAX_DECISION_MS * loadFactor(), `the decisions took ${ms} ms`);
+  const { CronFired, CronSucceeded, CronAttemptFailed = 0 } = await countEvents();
+  assert.equal([CronFired, CronSucceeded, CronAttemptFailed], [JOBS, JOBS, 0]);
+  assert.equal([calls.size, Math.max(...calls.values())], [JOBS, 1]);
+  assert.ok(decisionMs < MAX_MS * loadFactor(), `the decisions took ${decisionMs} ms`);
 });
 
 test.after(async () => {
   await platform.close();
   await log.close();
   await store.end();
+  target.close();
 });
 test.run();

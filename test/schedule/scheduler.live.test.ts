@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -33,6 +33,13 @@ type Call = { readonly url: string; readonly key: string; readonly authorization
 
 const bodyOf = async (request: IncomingMessage): Promise<string> => Buffer.concat(await Array.fromAsync(request)).toString();
 
+/** Sends an answer that claims to be compressed and never ends. */
+const sendForever = (response: ServerResponse): void => {
+  response.writeHead(200, { 'content-encoding': 'gzip' });
+  const timer = setInterval(() => response.write(Buffer.alloc(65_536)), 1);
+  response.on('close', () => clearInterval(timer));
+};
+
 /** A target that records its calls and answers with the first of `statuses`, or 200. */
 const startTarget = async () => {
   const calls: Call[] = [];
@@ -40,6 +47,7 @@ const startTarget = async () => {
   const server = createServer(async (request, response) => {
     const { authorization = '', 'idempotency-key': key } = request.headers;
     calls.push({ url: request.url!, key: String(key), authorization, body: await bodyOf(request) });
+    if (request.url === '/endless') return sendForever(response);
     response.writeHead(statuses.shift() ?? 200, { location: '/elsewhere' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -161,6 +169,50 @@ test('a redirect is not followed: the attempt has failed with its status', async
   clock.now += MINUTE;
   await until(async () => (await jobOf(job)).status === 'failed');
   assert.equal([(await jobOf(job)).last_status_code, target.calls.map(({ url }) => url)], [307, ['/hook']]);
+});
+
+test('an answer with a success status ends the run, however long its body is and whatever it claims to be', async () => {
+  const endless = { target: target.url.replace('/hook', '/endless'), max_retries: 0 };
+  const job = await createJob('endless', { kind: 'one_shot', fire_at: new Date(clock.now + MINUTE).toISOString(), ...endless });
+  clock.now += MINUTE;
+  await until(async () => (await jobOf(job)).last_status_code !== null);
+  assert.equal([(await jobOf(job)).status, (await jobOf(job)).last_status_code], ['completed', 200]);
+});
+
+test('many jobs that are due at once call the same host, each with success at the first attempt', async () => {
+  target.calls.length = 0;
+  const fire_at = new Date(clock.now + MINUTE).toISOString();
+  const jobs = await Promise.all(Array.from({ length: 80 }, (_, index) => createJob(`burst${100 + index}`, { kind: 'one_shot', fire_at })));
+  clock.now += MINUTE;
+  await until(async () => (await Promise.all(jobs.map(jobOf))).every(({ status }) => status === 'completed'));
+  assert.is(target.calls.length, 80);
+  for (const job of jobs) assert.equal(await decisionsOf(job), [['fired', null, 1]]);
+});
+
+test('a failed call is not repeated while the agent is inactive, nor after the job was deleted', async () => {
+  target.calls.length = 0;
+  target.statuses.push(503);
+  const fire_at = new Date(clock.now + MINUTE).toISOString();
+  const job = await createJob('switchedoff', { kind: 'one_shot', fire_at, max_retries: 5, retry_backoff: 'fixed' });
+  clock.now += MINUTE;
+  await until(async () => (await runsOf(job))[0]?.attempts.length === 1);
+  await append('agent', AGENT, [{ type: 'AgentDeactivated', data: {} }]);
+  await pause(1_100);
+  clock.now += 31_000;
+  await until(async () => (await runsOf(job))[0]!.attempts.length === 2);
+  await append('agent', AGENT, [{ type: 'AgentActivated', data: {} }]);
+  await append('cronjob', job, [{ type: 'CronJobDeleted', data: {} }]);
+  await pause(1_100);
+  clock.now += 31_000;
+  await until(async () => (await runsOf(job))[0]!.attempts.length === 3);
+  const { attempts } = (await runsOf(job))[0]!;
+  assert.equal(
+    attempts.map(({ error }) => error),
+    ['The target answered 503', 'The agent is inactive or deleted', 'The cron job was deleted'],
+  );
+  clock.now += 31_000;
+  await pause(300);
+  assert.equal([(await runsOf(job))[0]!.attempts.length, target.calls.length], [3, 1]);
 });
 
 test('after a downtime the newest occurrence fires if it is not too old, and the others are recorded as missed', async () => {

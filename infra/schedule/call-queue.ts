@@ -1,0 +1,53 @@
+import type { PlaceLimits } from '../egress/request-places.ts';
+
+type Call = () => Promise<void>;
+type HostCalls = { running: number; readonly waiting: Call[] };
+
+/**
+ * Runs calls of other hosts, a limited number at the same time. The others wait: those of one host in their order, the
+ * hosts in turn. So a host that answers slowly does not delay the calls of the others.
+ */
+export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
+  const hosts = new Map<string, HostCalls>();
+  /** The hosts with a call that waits only for one of the `total` places. */
+  const ready = new Set<string>();
+  let running = 0;
+
+  const update = (host: string, calls: HostCalls): void => {
+    if (calls.waiting.length > 0 && calls.running < perHost) ready.add(host);
+    if (calls.waiting.length + calls.running === 0) hosts.delete(host);
+  };
+
+  const start = (host: string): void => {
+    const calls = hosts.get(host)!;
+    const call = calls.waiting.shift()!;
+    ready.delete(host);
+    calls.running++;
+    running++;
+    update(host, calls);
+    void call().finally(() => {
+      calls.running--;
+      running--;
+      update(host, calls);
+      startReady();
+    });
+  };
+
+  const startReady = (): void => {
+    for (const host of ready) {
+      if (running >= total) return;
+      start(host);
+    }
+  };
+
+  /** Runs the call as soon as there is a place. It must not reject. */
+  const add = (host: string, call: Call): void => {
+    const calls = hosts.get(host) ?? { running: 0, waiting: [] };
+    hosts.set(host, calls);
+    calls.waiting.push(call);
+    update(host, calls);
+    startReady();
+  };
+
+  return { add };
+};
