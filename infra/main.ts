@@ -8,7 +8,7 @@ import { blobsCommand } from './cli/blob-commands.ts';
 import { readConfig, runOnPlatform, runService } from './cli/command-runs.ts';
 import { cronCommand } from './cli/cron-command.ts';
 import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
-import { exportCommand } from './cli/export-command.ts';
+import { exportCommand, importCommand } from './cli/export-command.ts';
 import { keysCommand } from './cli/key-commands.ts';
 import { runnerCommand } from './cli/runner-command.ts';
 import { storeCommand } from './cli/store-commands.ts';
@@ -115,6 +115,7 @@ const main = defineCommand({
     }),
     verify: verifyCommand,
     export: exportCommand,
+    import: importCommand,
     doctor: defineCommand({
       meta: { name: 'doctor', description: 'Check every service and setting, and suggest fixes' },
       args: { json: JSON_OPTION },

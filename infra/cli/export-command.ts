@@ -1,6 +1,6 @@
 import { defineCommand } from 'citty';
 import { finish } from '../processes/exit.ts';
-import { rejectUnknownArguments } from './arguments.ts';
+import { rejectUnknownArguments, usageError } from './arguments.ts';
 import { readConfig } from './command-runs.ts';
 
 export const exportCommand = defineCommand({
@@ -14,5 +14,20 @@ export const exportCommand = defineCommand({
     const { annalsUrl, annalsKey } = await readConfig('annalsUrl', 'annalsKey');
     const { exportTenant } = await import('./export-tenant.ts');
     await finish(await exportTenant({ tenant, to, url: annalsUrl!, key: annalsKey! }));
+  },
+});
+
+export const importCommand = defineCommand({
+  meta: { name: 'import', description: 'Read an export into an empty platform, for inspection' },
+  args: {
+    file: { type: 'positional', description: 'File of annals export', required: true },
+    inspect: { type: 'boolean', description: 'Only for inspection: nothing in the platform acts. There is no other way to import' },
+    key: { type: 'string', description: "Id of a key that is known to be that of the export's platform" },
+  },
+  setup: rejectUnknownArguments,
+  run: async ({ args: { file, inspect, key } }) => {
+    if (inspect !== true) throw usageError('An export can only be read for inspection: add --inspect');
+    const { importForInspection } = await import('./import-export.ts');
+    await finish(await importForInspection(await readConfig(), file, key));
   },
 });

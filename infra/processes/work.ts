@@ -31,6 +31,7 @@ import { startHeadSigner } from '../reactors/sign-audit-heads.ts';
 import type { StreamReport } from '../supervision/stream-recovery.ts';
 import { createLazyVault, type LazyVault } from '../vault/lazy-vault.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { isForInspection, workForInspection } from './inspection.ts';
 
 type Closable = { readonly close: () => Promise<void> };
 
@@ -94,6 +95,7 @@ const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
  * time limit.
  */
 export const work = async (config: Config): Promise<Closable> => {
+  if (isForInspection(config.annalsData)) return workForInspection(config);
   const logger = createLogger(config, 'work');
   // Without a port for metrics, the module is not loaded, which saves memory.
   const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);

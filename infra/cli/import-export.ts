@@ -1,0 +1,93 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ExportedEvent, eventsOfExport } from '../audit/read-export.ts';
+import { describeVerification, type ExportVerification, verifyAuditExport } from '../audit/verify-audit-export.mjs';
+import type { Config } from '../config.ts';
+import { syncDirectory } from '../durable-files.ts';
+import { openLog } from '../eventstore/client.ts';
+import { serveStore } from '../eventstore/embedded/serve-store.ts';
+import { wrongDirectory } from '../eventstore/embedded/store-directory.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
+import { lockDataDirectory } from '../processes/data-directory.ts';
+import { markForInspection } from '../processes/inspection.ts';
+import { openVault } from '../vault/vault.ts';
+import { addInspector } from './add-inspector.ts';
+
+const ignore = (): void => {};
+
+/**
+ * Appends an event after those of its stream that were appended before. Of a stream of the platform, an export has only
+ * the events about the tenant, so that revisions can be missing.
+ */
+const appendExported = async (log: Log, { stream, revision, event }: ExportedEvent): Promise<void> => {
+  try {
+    await log.append(stream, revision === 0 ? 'none' : revision - 1, [event]);
+  } catch (error) {
+    if (!(error instanceof LogError) || error.kind !== 'conflict') throw error;
+    const last = await log.last(stream);
+    await log.append(stream, last ? last.revision : 'none', [event]);
+  }
+};
+
+type Import = { readonly file: string; readonly staged: string; readonly masterKeyFile: string; readonly tenant: string };
+
+/** Fills a new store with the events of an export. Returns how many they are, and the inspector's API key. */
+const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promise<{ count: number; key: string | null }> => {
+  const server = await serveStore({ dir: staged, port: 0, open: true, print: ignore });
+  const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
+  try {
+    const vault = await openVault({ log, masterKeyFile });
+    let count = 0;
+    for await (const exported of eventsOfExport(file)) {
+      await appendExported(log, exported);
+      count += 1;
+    }
+    // The keys of the sealed contents are not in an export. Without them, the contents are shown as erased ones.
+    await vault.destroyDataKeys(tenant);
+    return { count, key: await addInspector(log, masterKeyFile, tenant) };
+  } finally {
+    await log.close();
+    await server.close();
+  }
+};
+
+const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, { tenant_id }: ExportVerification): Promise<number> => {
+  const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.importing')];
+  if ([store, join(annalsData, 'postgres')].some((path) => existsSync(path)))
+    throw wrongDirectory(`${annalsData} holds a platform already: set ANNALS_DATA to a new directory`);
+  rmSync(staged, { recursive: true, force: true });
+  // The mark comes first: whatever is in the directory after a crash, no reactor runs on it.
+  markForInspection(annalsData, { tenant_id, imported_at: new Date().toISOString() });
+  const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
+  renameSync(staged, store);
+  syncDirectory(annalsData);
+  console.log(`imported ${count} events of the tenant ${tenant_id} for inspection: start the platform with annals start`);
+  console.log(
+    key === null
+      ? 'the tenant was closed, so it cannot be read over HTTP: annals replay prints its events'
+      : `API key of an auditor, which may only read (shown once): ${key}`,
+  );
+  return 0;
+};
+
+/**
+ * Verifies an export of `annals export`, and fills a new data directory with its events, for inspection only: no
+ * reactor runs there.
+ * @returns the exit code: 1 if the export does not verify @throws Error of one line if a platform is there already
+ */
+export const importForInspection = async (config: Config, file: string, key: string | undefined): Promise<number> => {
+  const configured = [config.eventstoreUrl && 'EVENTSTORE_URL', config.databaseUrl && 'DATABASE_URL', config.natsUrl && 'NATS_URL'];
+  const external = configured.find(Boolean);
+  if (external)
+    throw wrongDirectory(`an export is imported into a platform of its own: unset ${external}, and set ANNALS_DATA to a new directory`);
+  if (!existsSync(file)) throw wrongDirectory(`there is no file ${file}`);
+  const found = await verifyAuditExport(file, { key });
+  for (const line of describeVerification(found)) console.log(line);
+  if (!found.ok) return 1;
+  const lock = lockDataDirectory(config.annalsData);
+  try {
+    return await importInto(config, file, found);
+  } finally {
+    lock.release();
+  }
+};

@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { projections } from '../../projections/registry.ts';
+import type { Config } from '../config.ts';
+import { makeDirectory, replaceFile } from '../durable-files.ts';
+import { openLog } from '../eventstore/client.ts';
+import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
+import { startProjections } from '../projector/projector.ts';
+
+const markerIn = (annalsData: string): string => join(annalsData, 'inspection.json');
+
+/** Whether the data directory holds an imported export, which is only to be read. */
+export const isForInspection = (annalsData: string): boolean => existsSync(markerIn(annalsData));
+
+/** Marks a data directory as one that is only to be read. */
+export const markForInspection = (annalsData: string, imported: object): void => {
+  makeDirectory(annalsData);
+  replaceFile(markerIn(annalsData), `${JSON.stringify(imported)}\n`);
+};
+
+/**
+ * Runs the projections, and no reactor: nothing that was imported is scheduled, called, sent, renewed or signed again.
+ */
+export const workForInspection = async (config: Config): Promise<{ readonly close: () => Promise<void> }> => {
+  const logger = createLogger(config, 'work');
+  const log = openLog(config.eventstoreUrl!, { onDamage: createCorruptionReporter(logger).report });
+  const projector = await startProjections({ log, databaseUrl: config.databaseUrl!, projections, logger, reactors: () => [] });
+  logger.info('working for inspection: only projections run');
+  return {
+    close: async () => {
+      await projector.close();
+      await log.close();
+    },
+  };
+};
