@@ -41,6 +41,7 @@ import { allowedAccountOperations } from './identity/allowed-account.ts';
 import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
+import { mailboxOperationsOf } from './mail/mailbox.ts';
 import { marketplaceOperationsOf } from './marketplace/listing.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { redactionOperations } from './redaction/redaction-patterns.ts';
@@ -90,6 +91,8 @@ export type OperationPorts = {
   readonly evaluateTrial: EvaluateTrial;
   readonly webhookPorts: WebhookPorts;
   readonly projectionAdmin: ProjectionAdmin;
+  /** The domain of the mail addresses of agents; null if this installation exchanges no mail. */
+  readonly mailDomain: string | null;
 };
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
@@ -108,6 +111,7 @@ const areasOf = ({
   evaluateTrial,
   webhookPorts,
   projectionAdmin,
+  mailDomain,
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
     ...agentOperations,
@@ -146,6 +150,7 @@ const areasOf = ({
     ...benchmarkOperationsOf({ ...datasets, assertReadable: findReadable }),
     ...benchmarkRunOperationsOf(datasets),
   },
+  Mail: mailboxOperationsOf(mailDomain),
   Marketplace: marketplaceOperationsOf(importPorts),
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },

@@ -54,6 +54,11 @@ export type TransactOptions<S> = {
    * events, the log is not asked whether the cached state is current.
    */
   trustCacheWhen?: (state: S) => boolean;
+  /**
+   * Set in a side effect that changes any number of aggregates. A repeat with the same Idempotency-Key then does not
+   * create the response from this aggregate.
+   */
+  isUntracked?: true;
 };
 
 /** The input of a handler: path parameters, query and body fields in one object. */

@@ -118,7 +118,9 @@ const variables = z.object({
   ).optional(),
   SMTP_URL: url('smtp', 'smtps').optional(),
   SMTP_LISTEN: checkedText('must be host:port', isHostAndPort).optional(),
-  MAIL_DOMAIN: checkedText('must be a domain name', isHostName).optional(),
+  MAIL_DOMAIN: checkedText('must be a domain name', isHostName)
+    .transform((value) => value.toLowerCase())
+    .optional(),
   EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, separated by commas', isEgress),
   ANNALS_URL: webUrl.optional(),
   ANNALS_KEY: apiKey.optional(),
@@ -136,7 +138,7 @@ export const variableNames: readonly string[] = [
  * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet,
  * so the README does not list them.
  */
-export const reservedVariables: readonly string[] = ['SMTP_URL', 'SMTP_LISTEN', 'MAIL_DOMAIN'];
+export const reservedVariables: readonly string[] = ['SMTP_URL', 'SMTP_LISTEN'];
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;

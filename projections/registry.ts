@@ -11,6 +11,7 @@ import { linkedIdentities } from './credentials/linked-identity.ts';
 import { allowedAccounts } from './identity/allowed-account.ts';
 import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
+import { mailboxes } from './mail/mailbox.ts';
 import { listings } from './marketplace/listing.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
@@ -43,6 +44,7 @@ export const projections = [
   invocations,
   linkedIdentities,
   listings,
+  mailboxes,
   models,
   plans,
   replays,

@@ -8,16 +8,6 @@ import { listQuery, type PageWindow, paginate } from '../http/paging.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
 
-const AgentMailboxRow = z
-  .object({
-    id: idOf('mailbox'),
-    address: z.string().meta({ description: 'The e-mail address', examples: ['reviewer.acme@mail.example.com'] }),
-    kind: z.enum(['internal', 'external']).meta({ description: 'Whether it exchanges mail inside the platform or with the internet' }),
-    is_active: z.boolean().meta({ description: 'Whether the mailbox accepts mail', examples: [true] }),
-    created_at: Timestamp,
-  })
-  .meta({ id: 'AgentMailboxRow' });
-
 const AgentAttachmentRow = z
   .object({
     id: idOf('attachment'),
@@ -44,16 +34,6 @@ const listOf =
 const NO_ITEMS = (): readonly Item[] => [];
 
 export const agentMailOperations = {
-  listAgentMailboxes: operation({
-    method: 'get',
-    path: `${AGENT}/mailboxes`,
-    summary: 'List the mailboxes of an agent',
-    details: 'The platform does not exchange mail yet, so the list is empty.',
-    permit: 'agent:read',
-    query: listQuery({}),
-    reply: z.array(AgentMailboxRow),
-    run: listOf(NO_ITEMS),
-  }),
   listAgentAttachments: operation({
     method: 'get',
     path: `${AGENT}/attachments`,

@@ -68,6 +68,7 @@ export const TAGS = [
   { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
   { name: 'Sessions', description: 'What agents do: each session has the messages of one task, and what it cost.' },
   { name: 'Benchmarks', description: 'A catalogue of tasks with which agents are compared, and the runs of agents on them.' },
+  { name: 'Mail', description: 'Mailboxes of agents, and the mail that they exchange.' },
   { name: 'Marketplace', description: 'Skills that tenants offer to all tenants, in versions that never change.' },
   { name: 'Files', description: 'Pictures of tenants, of the platform and of use cases, and the check of files for threats.' },
   { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },

@@ -87,6 +87,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   tools: 'The id of the tool',
   'cron-jobs': 'The id of the cron job',
   'cron-blackouts': 'The id of the blackout',
+  mailboxes: 'The id of the mailbox',
   brand: 'The slug of the tenant',
   'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
   'linked-identities': 'The id of the linked identity',

@@ -20,7 +20,7 @@ export const AGENT_FIELDS = {
   kind: { description: 'What the agent is for; it never changes' },
   environment_mode: { description: "Whether the agent's sessions share one environment or have one each" },
   external_mail_enabled: {
-    description: 'Not used yet: whether the agent may exchange mail with addresses outside the tenant',
+    description: 'Whether the agent may exchange mail with addresses outside the tenant, if the tenant allows it, too',
     examples: [true],
   },
   iteration_warn_threshold: { description: 'After how many iterations of a session its runner warns', examples: [100] },

@@ -173,7 +173,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
         ifMatch,
         resumed,
       }).catch(throwAsRefusal);
-      touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
+      if (!options.isUntracked) touched.push({ stream: streamName(aggregate.category, tenant, id), revision: loaded.revision });
       return loaded;
     };
 

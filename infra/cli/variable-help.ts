@@ -16,6 +16,7 @@ const OF_BOTH = [
   'NATS_URL',
   'NATS_ACCOUNT_SEED',
   'NATS_RUNNER_ACCOUNT_SEED',
+  'MAIL_DOMAIN',
 ] as const;
 const LOGGING_AND_METRICS = ['LOG_LEVEL', 'METRICS_TOKEN', 'TRUSTED_PROXIES'] as const;
 const OF_SERVE = [

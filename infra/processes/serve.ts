@@ -216,6 +216,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     evaluateTrial,
     webhookPorts: ports,
     projectionAdmin,
+    mailDomain: config.mailDomain ?? null,
   });
   const address = clientAddress(config.trustedProxies);
   const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries: ports });

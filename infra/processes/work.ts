@@ -19,6 +19,7 @@ import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startRotationFinisher } from '../reactors/finish-rotations.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
 import { startAgentMessenger } from '../reactors/message-agents.ts';
+import { startMailboxProvisioner } from '../reactors/provision-mailboxes.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
 import { startPublicationRecorder } from '../reactors/record-publications.ts';
 import { startRedrive } from '../reactors/redrive.ts';
@@ -134,6 +135,8 @@ export const work = async (config: Config): Promise<Closable> => {
     vault,
   });
   const followers = [eraser, startSkillWebhookHider({ log, logger }), startUsageCounter({ log, logger })];
+  if (config.mailDomain !== undefined)
+    followers.push(startMailboxProvisioner({ log, logger, domain: config.mailDomain, openVault: vault.open }));
   const reactorsOfBroker = broker.whenConnected().then(async (nats): Promise<Closable[]> => {
     if (!nats) return [];
     const { natsUrl, natsAccountSeed, publicUrl, masterKeyFile } = config;

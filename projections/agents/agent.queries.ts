@@ -201,3 +201,26 @@ const allNames = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
 /** Returns the names of all agents of a tenant, also of those that are deleted. */
 export const agentNames = async (reads: Reads, tenant_id: string): Promise<{ id: string; name: string; deleted: boolean }[]> =>
   (await reads.rows(allNames, { tenant_id })) as { id: string; name: string; deleted: boolean }[];
+
+const BATCH_SIZE = 500;
+
+const agentsAfter = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
+  db
+    .selectFrom('agents.agents as agent')
+    .select(['agent.tenant_id', 'agent.id'])
+    .where(({ eb, refTuple, tuple, val }) => eb(refTuple('agent.tenant_id', 'agent.id'), '>', tuple(val(tenant_id), val(id))))
+    .where('agent.deleted', 'is not', true)
+    .orderBy('agent.tenant_id')
+    .orderBy('agent.id')
+    .limit(({ lit }) => lit(BATCH_SIZE)),
+);
+
+/** Reads the agents of all tenants that are not deleted, in batches. */
+export async function* allAgents(reads: Reads): AsyncGenerator<readonly { tenant_id: string; agent_id: string }[], void> {
+  for (let last = { tenant_id: '', id: '' }; ; ) {
+    const batch = await reads.rows(agentsAfter, last);
+    if (batch.length > 0) yield batch.map(({ tenant_id, id }) => ({ tenant_id, agent_id: id }));
+    if (batch.length < BATCH_SIZE) return;
+    last = batch.at(-1)!;
+  }
+}

@@ -27,7 +27,7 @@ const fields = {
     .boolean()
     .meta({ description: 'Whether super-admins may open the tenant for reading, with a reason and for a limited time', examples: [true] }),
   default_skill_visibility_scope: z.enum(SKILL_VISIBILITY_SCOPES).meta({ description: 'The `skill_visibility_scope` of new agents' }),
-  external_mail_enabled: z.boolean().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
+  external_mail_enabled: z.boolean().meta({ description: 'Whether agents may exchange mail with addresses outside the tenant' }),
   is_suspended: z.boolean().meta({ description: 'Whether members and keys of the tenant are refused' }),
   paid: z.boolean().meta({ description: 'Whether the tenant pays; informational' }),
 };

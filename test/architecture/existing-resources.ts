@@ -74,6 +74,8 @@ export const createResources = async (p: TestPlatform) => {
   await made('/admin/plans', { slug, name: 'Plan', monthly_usd: 1, price_id: 'price_team', limits });
   const ended = JSON.stringify(stripeEvent('customer.subscription.deleted', subscriptionOf(p.tenant_id, 'canceled')));
   await p.send('POST', '/hooks/payments', { key: '', raw: ended, headers: { 'stripe-signature': stripeSignature(ended) } });
+  await p.send('POST', '/admin/mail/heal', { body: {} });
+  const mailbox = p.eventsOf('MailboxProvisioned').find(({ data }) => (data as { agent_id: string }).agent_id === agent)!.id;
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return {
@@ -90,6 +92,7 @@ export const createResources = async (p: TestPlatform) => {
     job,
     replay,
     blackout,
+    mailbox,
     listing,
     offer,
     benchmark,
@@ -131,11 +134,12 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
   };
 };
 
-const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity, listing }: Resources): string => {
+const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity, listing, mailbox }: Resources): string => {
   if (path.includes('/listings/')) return listing;
   if (path.includes('/jobs/')) return replay;
   if (path.includes('cron-jobs')) return job;
   if (path.includes('cron-blackouts')) return blackout;
+  if (path.includes('mailboxes')) return mailbox;
   if (path.includes('linked-identities')) return identity;
   if (path.includes('allowed-accounts')) return account;
   if (path.includes('webhook-integrations')) return hook;

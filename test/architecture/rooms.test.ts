@@ -37,6 +37,7 @@ const AREAS = [
   'files',
   'credentials',
   'identity',
+  'mail',
   'marketplace',
   'benchmarks',
   'operations',

@@ -568,6 +568,21 @@ where
 order by
   "agent"."id";
 
+-- allAgents: call
+select
+  "agent"."tenant_id",
+  "agent"."id"
+from
+  "agents"."agents" as "agent"
+where
+  ("agent"."tenant_id", "agent"."id") > ($1, $2)
+  and "agent"."deleted" is not true
+order by
+  "agent"."tenant_id",
+  "agent"."id"
+limit
+  500;
+
 -- agentIdsAsOf: first page
 select
   string_agg("page"."doc", $1) filter (
@@ -7349,6 +7364,367 @@ order by
   "file"."agent_id"
 limit
   200;
+
+-- mailboxPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    order by
+      "mailbox"."created_at" desc,
+      "mailbox"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- mailboxPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    where
+      ("mailbox"."created_at", "mailbox"."id") < ($2, $3)
+    order by
+      "mailbox"."created_at" desc,
+      "mailbox"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- mailboxPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    order by
+      "mailbox"."created_at" asc,
+      "mailbox"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- mailboxPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "mailbox"."doc" as "doc",
+              "mailbox"."created_at" as "value",
+              "mailbox"."id" as "id"
+            from
+              "mailboxes"."mailboxes" as "mailbox"
+            where
+              ("mailbox"."created_at", "mailbox"."id") > ($2, $3)
+            order by
+              "mailbox"."created_at" asc,
+              "mailbox"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "mailbox"."doc" as "doc",
+              "mailbox"."created_at" as "value",
+              "mailbox"."id" as "id"
+            from
+              "mailboxes"."mailboxes" as "mailbox"
+            where
+              "mailbox"."created_at" is null
+            order by
+              "mailbox"."created_at" asc,
+              "mailbox"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentMailboxPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."agent_doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    where
+      "mailbox"."tenant_id" = $2
+      and "mailbox"."agent_id" = $3
+    order by
+      "mailbox"."created_at" desc,
+      "mailbox"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentMailboxPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."agent_doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    where
+      "mailbox"."tenant_id" = $2
+      and "mailbox"."agent_id" = $3
+      and ("mailbox"."created_at", "mailbox"."id") < ($4, $5)
+    order by
+      "mailbox"."created_at" desc,
+      "mailbox"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- agentMailboxPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "mailbox"."agent_doc" as "doc",
+      "mailbox"."created_at" as "value",
+      "mailbox"."id" as "id"
+    from
+      "mailboxes"."mailboxes" as "mailbox"
+    where
+      "mailbox"."tenant_id" = $2
+      and "mailbox"."agent_id" = $3
+    order by
+      "mailbox"."created_at" asc,
+      "mailbox"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- agentMailboxPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "mailbox"."agent_doc" as "doc",
+              "mailbox"."created_at" as "value",
+              "mailbox"."id" as "id"
+            from
+              "mailboxes"."mailboxes" as "mailbox"
+            where
+              "mailbox"."tenant_id" = $2
+              and "mailbox"."agent_id" = $3
+              and ("mailbox"."created_at", "mailbox"."id") > ($4, $5)
+            order by
+              "mailbox"."created_at" asc,
+              "mailbox"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "mailbox"."agent_doc" as "doc",
+              "mailbox"."created_at" as "value",
+              "mailbox"."id" as "id"
+            from
+              "mailboxes"."mailboxes" as "mailbox"
+            where
+              "mailbox"."tenant_id" = $6
+              and "mailbox"."agent_id" = $7
+              and "mailbox"."created_at" is null
+            order by
+              "mailbox"."created_at" asc,
+              "mailbox"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- mailboxCounts: call
+select
+  "mailbox"."message_count",
+  "mailbox"."last_message_at"
+from
+  "mailboxes"."mailboxes" as "mailbox"
+where
+  "mailbox"."id" = $1;
+
+-- existingMailboxes: call
+select
+  "mailbox"."id"
+from
+  "mailboxes"."mailboxes" as "mailbox"
+where
+  "mailbox"."id" = any ($1);
+
+-- enabledMailboxes: call
+select
+  "mailbox"."id",
+  "mailbox"."tenant_id",
+  "mailbox"."agent_id"
+from
+  "mailboxes"."mailboxes" as "mailbox"
+where
+  "mailbox"."id" > $1
+  and "mailbox"."kind" = $2
+  and "mailbox"."is_enabled" = $3
+order by
+  "mailbox"."id"
+limit
+  500;
 
 -- listingPage: first page
 select

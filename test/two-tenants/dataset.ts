@@ -100,7 +100,10 @@ const seedPlatform = async (p: Platform): Promise<Resources> => {
   await request(p, 'POST', '/benchmarks', p.key, benchmark);
   const account = await request(p, 'POST', '/admin/allowed-accounts', p.key, { email: 'somebody@allowed.test' });
   const key = await request(p, 'POST', '/admin/api-keys', p.key, { name: 'spare' });
+  await request(p, 'POST', '/admin/mail/heal', p.key, {});
+  const [mailbox] = (await p.send('GET', '/admin/mailboxes')).body as Created[];
   return {
+    mailbox: mailbox!.id,
     model: models[0]!.id,
     'fallback model': fallback.id,
     plan: plans[0]!.id,

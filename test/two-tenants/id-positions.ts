@@ -54,6 +54,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   benchmarks: 'benchmark slug',
   'cron-jobs': 'cron job',
   'cron-blackouts': 'blackout',
+  mailboxes: 'mailbox',
   'allowed-accounts': 'allowed account',
   'linked-identities': 'linked identity',
   integrations: 'provider',

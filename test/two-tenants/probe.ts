@@ -52,6 +52,7 @@ const PLATFORM_WIDE: readonly ResourceType[] = [
   'fallback model',
   'plan',
   'allowed account',
+  'mailbox',
   'platform key',
   'projection',
   'rebuild',

@@ -42,6 +42,7 @@ export type ResourceType =
   | 'skill'
   | 'cron job'
   | 'blackout'
+  | 'mailbox'
   | 'credential request'
   | 'linked identity'
   | 'provider'

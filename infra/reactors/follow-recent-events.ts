@@ -1,0 +1,79 @@
+import type { Logger } from 'pino';
+import { PLATFORM, type Position, parseToken, type Recorded, streamName } from '../../domain/event.ts';
+import * as Publication from '../../domain/runners/publication.ts';
+import { createBackoff } from '../backoff.ts';
+import type { Log, Subscription } from '../eventstore/event-log.ts';
+
+const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
+/**
+ * How many records of published messages a follower goes back when it starts. Each stands for at least two seconds, so
+ * the follower reads again what another process may have left undone when it ended.
+ */
+const RECORDS_BACK = 100;
+
+/** What a follower does with events of these types. `failure` is logged while `handle` fails and is repeated. */
+export type Follower = {
+  readonly eventTypes: readonly string[];
+  readonly handle: (event: Recorded) => Promise<void>;
+  readonly failure: string;
+};
+
+type FollowerParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
+
+/**
+ * Returns a position that the followers of a process have passed long ago. Undefined (the start of the log) if nothing
+ * was ever published.
+ */
+const startPosition = async (log: Log): Promise<Position | undefined> => {
+  const stream = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
+  const last = await log.last(stream);
+  if (!last) return undefined;
+  const [record] = await Array.fromAsync(log.read(stream, { from: Math.max(0, last.revision - RECORDS_BACK), limit: 1 }));
+  return parseToken((record as Recorded<Publication.PublicationEvent>).data.through) ?? undefined;
+};
+
+/**
+ * Calls `handle` for every new event of some types, and after a start once more for the recent ones. Each call is
+ * repeated until it succeeds, so it must do nothing the second time.
+ */
+export const followRecentEvents = ({ eventTypes, handle, failure }: Follower, { log, logger }: FollowerParts) => {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const retry = createBackoff(RETRY);
+  let subscription: Subscription | undefined;
+
+  const until = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    while (!signal.aborted) {
+      try {
+        const done = await work();
+        retry.reset();
+        return done;
+      } catch (error) {
+        logger.debug({ error: (error as Error).message }, failure);
+        await retry.wait(signal);
+      }
+    }
+    return undefined;
+  };
+
+  const run = async (): Promise<void> => {
+    const start = await until(async () => ({ position: await startPosition(log) }));
+    if (!start) return;
+    subscription = log.follow({
+      from: start.position,
+      filter: { eventTypes },
+      event: async (event) => void (await until(() => handle(event))),
+    });
+    const error = await subscription.failure;
+    if (error && !signal.aborted) logger.warn({ error: error.message }, failure);
+  };
+
+  const running = run();
+  return {
+    close: async (): Promise<void> => {
+      closing.abort();
+      await subscription?.stop();
+      await running;
+    },
+  };
+};

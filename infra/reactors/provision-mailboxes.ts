@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import { type ProvisioningPorts, provisioningEventTypes, provisionMailbox } from '../../commands/mail/provision-mailboxes.reactor.ts';
+import type { Actor } from '../../domain/event.ts';
+import { PLATFORM } from '../../domain/event.ts';
+import * as Mailbox from '../../domain/mail/mailbox.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { Vault } from '../vault/vault.ts';
+import { followRecentEvents } from './follow-recent-events.ts';
+
+const ACTOR: Actor = { kind: 'system', id: 'annals' };
+
+type ProvisionerParts = {
+  readonly log: Log;
+  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  readonly domain: string;
+  readonly openVault: () => Promise<Pick<Vault, 'uniqueId'>>;
+};
+
+/** Creates what the reactor needs. Without a subscription, every state is read from the log. */
+const provisioningPorts = (log: Log, vault: Pick<Vault, 'uniqueId'>): ProvisioningPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    load: cache.refresh,
+    uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
+    transact: (id, decide, { tenant, seed }) => {
+      const meta = { tenant, actor: ACTOR, at: new Date().toISOString(), v: 1 };
+      return transact({ aggregate: Mailbox, tenant: PLATFORM, id, decide, meta, seed });
+    },
+  };
+};
+
+/** Gives every new agent its internal mailbox. Any number of processes can run this reactor. */
+export const startMailboxProvisioner = ({ log, logger, domain, openVault }: ProvisionerParts): { close: () => Promise<void> } => {
+  let opened: Promise<ProvisioningPorts> | undefined;
+  const ports = (): Promise<ProvisioningPorts> => {
+    opened ??= openVault().then(
+      (vault) => provisioningPorts(log, vault),
+      (error: unknown) => {
+        opened = undefined;
+        throw error;
+      },
+    );
+    return opened;
+  };
+  return followRecentEvents(
+    {
+      eventTypes: provisioningEventTypes,
+      handle: async (event) => provisionMailbox(await ports(), event, domain),
+      failure: 'mailboxes cannot be provisioned now; trying again',
+    },
+    { log, logger },
+  );
+};

@@ -1,0 +1,78 @@
+import type { MailboxKind } from '../../domain/mail/mailbox.ts';
+import { containsPattern, defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { AdminMailboxRow, AgentMailboxRow, table } from './mailbox.ts';
+
+export const MAILBOX_SORTS = sortFields(table, AdminMailboxRow);
+export const AGENT_MAILBOX_SORTS = sortFields(table, AgentMailboxRow);
+
+type MailboxFilter = { readonly q?: string | undefined; readonly is_paused?: boolean | undefined };
+
+const mailboxList = defineList({ table }, (db, { pattern, is_paused }: { pattern: string | undefined; is_paused: boolean | undefined }) =>
+  db
+    .selectFrom('mailboxes.mailboxes as mailbox')
+    .$if(pattern !== undefined, (query) => query.where('mailbox.search', 'ilike', pattern!))
+    .$if(is_paused !== undefined, (query) => query.where('mailbox.is_paused', '=', is_paused!)),
+);
+
+/** Returns a page of the mailboxes of the platform. `q` filters by a part of the address. */
+export const mailboxPage = (reads: Reads, { q, is_paused }: MailboxFilter, window: PageWindow): Promise<Page> =>
+  reads.page(mailboxList, { pattern: q === undefined ? q : containsPattern(q), is_paused }, window);
+
+const agentMailboxes = defineList({ table, doc: 'agent_doc' }, (db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string }) =>
+  db.selectFrom('mailboxes.mailboxes as mailbox').where('mailbox.tenant_id', '=', tenant_id).where('mailbox.agent_id', '=', agent_id),
+);
+
+/** Returns a page of the mailboxes of an agent, as AgentMailboxRow. */
+export const agentMailboxPage = (reads: Reads, agent: { tenant_id: string; agent_id: string }, window: PageWindow): Promise<Page> =>
+  reads.page(agentMailboxes, agent, window);
+
+/** How many messages a mailbox has exchanged, and when it did so last. */
+export type MailboxCounts = { readonly message_count: number; readonly last_message_at: string | null };
+
+const counts = defineQuery((db, { id }: { id: string }) =>
+  db.selectFrom('mailboxes.mailboxes as mailbox').select(['mailbox.message_count', 'mailbox.last_message_at']).where('mailbox.id', '=', id),
+);
+
+/** Returns the counts of a mailbox: zero if the read model does not know it yet. */
+export const mailboxCounts = async (reads: Reads, id: string): Promise<MailboxCounts> => {
+  const [found] = await reads.rows(counts, { id });
+  return { message_count: Number(found?.message_count ?? 0), last_message_at: found?.last_message_at ?? null };
+};
+
+const existing = defineQuery((db, { ids }: { ids: readonly string[] }) =>
+  db
+    .selectFrom('mailboxes.mailboxes as mailbox')
+    .select('mailbox.id')
+    .where(({ eb, fn, val }) => eb('mailbox.id', '=', fn.any(val(ids)))),
+);
+
+/** Returns which of these mailboxes exist. */
+export const existingMailboxes = async (reads: Reads, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set((await reads.rows(existing, { ids })).map(({ id }) => id));
+
+const BATCH_SIZE = 500;
+
+const enabledOfKind = defineQuery((db, { kind, after }: { kind: MailboxKind; after: string }) =>
+  db
+    .selectFrom('mailboxes.mailboxes as mailbox')
+    .select(['mailbox.id', 'mailbox.tenant_id', 'mailbox.agent_id'])
+    .where('mailbox.id', '>', after)
+    .where('mailbox.kind', '=', kind)
+    .where('mailbox.is_enabled', '=', true)
+    .orderBy('mailbox.id')
+    .limit(({ lit }) => lit(BATCH_SIZE)),
+);
+
+type OwnedMailbox = { readonly id: string; readonly tenant_id: string; readonly agent_id: string };
+
+/** Reads all enabled mailboxes of a kind, in batches. */
+export async function* enabledMailboxes(reads: Reads, kind: MailboxKind): AsyncGenerator<readonly OwnedMailbox[], void> {
+  for (let after = ''; ; ) {
+    const batch = await reads.rows(enabledOfKind, { kind, after });
+    if (batch.length > 0) yield batch as OwnedMailbox[];
+    if (batch.length < BATCH_SIZE) return;
+    after = batch.at(-1)!.id;
+  }
+}

@@ -1,0 +1,125 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Json = Record<string, unknown>;
+const p = await createTestPlatform();
+
+let count = 0;
+const newAgent = async (): Promise<{ id: string; slug: string }> => {
+  const { body } = await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: `agent-${count++}` } });
+  return body as { id: string; slug: string };
+};
+const heal = async (body: Json = {}) => (await p.send('POST', '/admin/mail/heal', { body })).body as Json;
+const mailboxesOf = async (agent: string) => (await p.send('GET', `${p.tenant}/agents/${agent}/mailboxes`)).body as Json[];
+const listed = async (query: string) => (await p.send('GET', `/admin/mailboxes?${query}`)).body as Json[];
+const allow = (external_mail_enabled: boolean) => p.send('PATCH', p.tenant, { body: { external_mail_enabled } });
+const pause = (id: unknown, is_paused: boolean) => p.send('PATCH', `/admin/mailboxes/${id}`, { body: { is_paused } });
+
+test('heal without a service gives each agent that lacks one an internal mailbox, and a repeat changes nothing', async () => {
+  const [first, second] = [await newAgent(), await newAgent()];
+  assert.equal(await heal(), { provisioned: 2, provisioning_enabled: true });
+  assert.equal(await heal({ service: 'internal' }), { provisioned: 0, provisioning_enabled: true });
+  const third = await newAgent();
+  assert.equal(await heal(), { provisioned: 1, provisioning_enabled: true });
+  for (const { id, slug } of [first, second, third]) {
+    const [mailbox, ...others] = await mailboxesOf(id);
+    assert.is(others.length, 0);
+    const { id: _, created_at: __, ...fields } = mailbox!;
+    assert.equal(fields, { address: `${slug}.demo@mail.test`, kind: 'internal', is_active: true });
+  }
+  const events = p.eventsOf('MailboxProvisioned');
+  assert.is(events.length, 3);
+  assert.ok(events.every(({ meta }) => meta.tenant === p.tenant_id));
+});
+
+test('a repeat of heal with the same Idempotency-Key has the answer of the first one', async () => {
+  await newAgent();
+  const headers = { 'idempotency-key': 'heal-1' };
+  const first = await p.send('POST', '/admin/mail/heal', { body: {}, headers });
+  const repeat = await p.send('POST', '/admin/mail/heal', { body: {}, headers });
+  assert.equal(repeat.body, first.body);
+  assert.equal((repeat.body as Json).provisioned, 1);
+});
+
+test('external mailboxes follow the settings of tenant and agent at the next heal, one event for each change', async () => {
+  const { id, slug } = await newAgent();
+  assert.equal((await heal({ service: 'external' })).provisioned, 0, 'the tenant does not allow it');
+  await allow(true);
+  assert.ok(((await heal({ service: 'external' })).provisioned as number) > 0);
+  const external = async () => (await mailboxesOf(id)).find(({ kind }) => kind === 'external')!;
+  assert.equal([(await external()).address, (await external()).is_active], [`${slug}.demo@mail.test`, true]);
+  await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { external_mail_enabled: false } });
+  await heal({ service: 'external' });
+  assert.is((await external()).is_active, false);
+  await heal({ service: 'external' });
+  const changes = p.eventsOf('MailboxDisabled', 'MailboxEnabled').filter((event) => (event.data as Json).agent_id === id);
+  assert.equal(
+    changes.map(({ type }) => type),
+    ['MailboxDisabled'],
+  );
+  await p.send('PATCH', `${p.tenant}/agents/${id}`, { body: { external_mail_enabled: true } });
+  assert.is((await heal({ service: 'external' })).provisioned, 0, 'the mailbox exists');
+  assert.is((await external()).is_active, true);
+});
+
+test('a paused mailbox stays paused when heal disables and enables it, until a super-admin resumes it', async () => {
+  const { id } = await newAgent();
+  await allow(true);
+  await heal({ service: 'external' });
+  const [{ id: mailbox }] = (await mailboxesOf(id)) as [Json];
+  const paused = await pause(mailbox, true);
+  assert.equal([paused.status, (paused.body as Json).is_paused, (paused.body as Json).agent_name], [200, true, 'Agent']);
+  await allow(false);
+  await heal({ service: 'external' });
+  await allow(true);
+  await heal({ service: 'external' });
+  assert.is((await mailboxesOf(id))[0]!.is_active, false);
+  const before = p.log.events.length;
+  assert.is(((await pause(mailbox, true)).body as Json).is_paused, true);
+  assert.is(p.log.events.length, before, 'a mailbox that is paused already gets no event');
+  assert.is(((await pause(mailbox, false)).body as Json).is_paused, false);
+  assert.is((await mailboxesOf(id))[0]!.is_active, true);
+});
+
+test('the list of mailboxes is filtered by a part of the address and by is_paused', async () => {
+  const { id, slug } = await newAgent();
+  await heal();
+  const found = await listed(`q=${slug}.DEMO`);
+  assert.is(found.length, 1);
+  const { id: mailbox, created_at: _, updated_at: __, tenant_id, ...fields } = found[0]!;
+  assert.equal(fields, {
+    address: `${slug}.demo@mail.test`,
+    kind: 'internal',
+    agent_id: id,
+    message_count: 0,
+    last_message_at: null,
+    is_paused: false,
+    tenant_name: 'Demo',
+    agent_name: 'Agent',
+  });
+  assert.is(tenant_id, p.tenant_id);
+  assert.equal(await listed(`q=${slug}.demo&is_paused=true`), []);
+  await pause(mailbox, true);
+  assert.is((await listed(`q=${slug}.demo&is_paused=true`)).length, 1);
+  await p.send('DELETE', `${p.tenant}/agents/${id}`);
+  assert.is((await listed(`q=${slug}.demo`))[0]!.agent_name, null);
+});
+
+test('without a mail domain, heal does nothing and says so', async () => {
+  const without = await createTestPlatform({ mailDomain: null });
+  await without.send('POST', `${without.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
+  const { status, body } = await without.send('POST', '/admin/mail/heal', { body: { service: 'internal' } });
+  assert.equal([status, body], [200, { provisioned: 0, provisioning_enabled: false }]);
+  assert.is(without.eventsOf('MailboxProvisioned').length, 0);
+  await without.close();
+});
+
+test('unknown services and fields are refused with 422, and an unknown mailbox with 404', async () => {
+  for (const body of [{ service: 'both' }, { service: 'internal', more: 1 }])
+    assert.is((await p.send('POST', '/admin/mail/heal', { body })).status, 422);
+  assert.is((await pause(`c${'0'.repeat(24)}`, true)).status, 404);
+});
+
+test('the platform closes', () => p.close());
+test.run();
