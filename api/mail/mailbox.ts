@@ -9,7 +9,7 @@ import { agents } from '../../projections/agents/agent.ts';
 import {
   AGENT_MAILBOX_SORTS,
   agentMailboxPage,
-  enabledMailboxes,
+  enabledExternalMailboxes,
   existingMailboxes,
   MAILBOX_SORTS,
   type MailboxCounts,
@@ -67,7 +67,7 @@ export const mailboxOperationsOf = (domain: string | null): Operations => ({
           await catchUp(ctx);
           yield* allAgents(ctx.reads);
         },
-        enabledExternal: () => enabledMailboxes(ctx.reads, 'external'),
+        enabledExternal: () => enabledExternalMailboxes(ctx.reads),
         existing: (ids) => existingMailboxes(ctx.reads, ids),
       }),
   }),

@@ -202,7 +202,7 @@ const allNames = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
 export const agentNames = async (reads: Reads, tenant_id: string): Promise<{ id: string; name: string; deleted: boolean }[]> =>
   (await reads.rows(allNames, { tenant_id })) as { id: string; name: string; deleted: boolean }[];
 
-const BATCH_SIZE = 500;
+const BATCH_SIZE = 200;
 
 const agentsAfter = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
   db

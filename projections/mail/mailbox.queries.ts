@@ -1,4 +1,3 @@
-import type { MailboxKind } from '../../domain/mail/mailbox.ts';
 import { containsPattern, defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { sortFields } from '../table.ts';
@@ -52,25 +51,23 @@ const existing = defineQuery((db, { ids }: { ids: readonly string[] }) =>
 export const existingMailboxes = async (reads: Reads, ids: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(existing, { ids })).map(({ id }) => id));
 
-const BATCH_SIZE = 500;
+const BATCH_SIZE = 200;
 
-const enabledOfKind = defineQuery((db, { kind, after }: { kind: MailboxKind; after: string }) =>
+const enabledExternal = defineQuery((db, { after }: { after: string }) =>
   db
     .selectFrom('mailboxes.mailboxes as mailbox')
     .select(['mailbox.id', 'mailbox.tenant_id', 'mailbox.agent_id'])
-    .where('mailbox.id', '>', after)
-    .where('mailbox.kind', '=', kind)
-    .where('mailbox.is_enabled', '=', true)
-    .orderBy('mailbox.id')
+    .where('mailbox.enabled_external_id', '>', after)
+    .orderBy('mailbox.enabled_external_id')
     .limit(({ lit }) => lit(BATCH_SIZE)),
 );
 
 type OwnedMailbox = { readonly id: string; readonly tenant_id: string; readonly agent_id: string };
 
-/** Reads all enabled mailboxes of a kind, in batches. */
-export async function* enabledMailboxes(reads: Reads, kind: MailboxKind): AsyncGenerator<readonly OwnedMailbox[], void> {
+/** Reads all external mailboxes that are enabled, in batches. */
+export async function* enabledExternalMailboxes(reads: Reads): AsyncGenerator<readonly OwnedMailbox[], void> {
   for (let after = ''; ; ) {
-    const batch = await reads.rows(enabledOfKind, { kind, after });
+    const batch = await reads.rows(enabledExternal, { after });
     if (batch.length > 0) yield batch as OwnedMailbox[];
     if (batch.length < BATCH_SIZE) return;
     after = batch.at(-1)!.id;

@@ -51,6 +51,7 @@ export const AgentMailboxRow = z
   })
   .meta({ id: 'AgentMailboxRow' });
 
+/** `enabled_external_id` is the id of an external mailbox that is enabled; null for any other mailbox. */
 export const table = {
   name: 'mailboxes',
   key: ['id'],
@@ -64,6 +65,7 @@ export const table = {
     kind: 'text',
     is_enabled: 'boolean',
     is_paused_by_person: 'boolean',
+    enabled_external_id: 'text',
     is_paused: 'boolean',
     last_message_at: 'timestamptz',
     created_at: 'timestamptz',
@@ -72,13 +74,19 @@ export const table = {
   counters: ['message_count'],
   docs: { doc: StoredMailbox, agent_doc: AgentMailboxRow },
   search: ['address'],
-  indexes: [{ columns: ['created_at', 'id'] }, { columns: ['address', 'id'] }, { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] }],
+  indexes: [
+    { columns: ['created_at', 'id'] },
+    { columns: ['address', 'id'] },
+    { columns: ['tenant_id', 'agent_id', 'created_at', 'id'] },
+    { columns: ['enabled_external_id'], withoutNull: 'enabled_external_id' },
+  ],
 } as const satisfies Table;
 
 const shown = (mailbox: Mailbox.Mailbox): Row => {
   const { status: _, ...row } = mailbox;
   const is_active = Mailbox.isActive(mailbox);
-  return { ...row, is_active, is_paused: !is_active };
+  const enabled_external_id = row.kind === 'external' && row.is_enabled ? row.id : null;
+  return { ...row, is_active, is_paused: !is_active, enabled_external_id };
 };
 
 /** Applies an event to the row of its mailbox. */

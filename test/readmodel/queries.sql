@@ -581,7 +581,7 @@ order by
   "agent"."tenant_id",
   "agent"."id"
 limit
-  500;
+  200;
 
 -- agentIdsAsOf: first page
 select
@@ -7710,7 +7710,7 @@ from
 where
   "mailbox"."id" = any ($1);
 
--- enabledMailboxes: call
+-- enabledExternalMailboxes: call
 select
   "mailbox"."id",
   "mailbox"."tenant_id",
@@ -7718,13 +7718,11 @@ select
 from
   "mailboxes"."mailboxes" as "mailbox"
 where
-  "mailbox"."id" > $1
-  and "mailbox"."kind" = $2
-  and "mailbox"."is_enabled" = $3
+  "mailbox"."enabled_external_id" > $1
 order by
-  "mailbox"."id"
+  "mailbox"."enabled_external_id"
 limit
-  500;
+  200;
 
 -- listingPage: first page
 select
