@@ -26,6 +26,7 @@ import { modelHistoryOperations } from './agents/model-history.ts';
 import { auditOperations } from './audit/audit-log.ts';
 import { auditProofOperations } from './audit/audit-proof.ts';
 import { eventOperations } from './audit/event-log.ts';
+import { autocompleteOperations } from './autocomplete/autocomplete.ts';
 import { benchmarkOperationsOf } from './benchmarks/benchmark.ts';
 import { benchmarkRunOperationsOf } from './benchmarks/benchmark-run.ts';
 import { agentCostOperations } from './billing/agent-costs.ts';
@@ -152,6 +153,7 @@ const areasOf = ({
   },
   Mail: mailboxOperationsOf(mailDomain),
   Marketplace: marketplaceOperationsOf(importPorts),
+  Autocomplete: autocompleteOperations,
   Sessions: { ...sessionOperations, ...auditSessionOperations },
   Schedules: { ...cronJobOperations, ...cronPreviewOperations, ...blackoutOperations },
   Tenants: {

@@ -1,4 +1,4 @@
-import type { Compilable, Kysely, SelectQueryBuilder } from 'kysely';
+import { type Compilable, type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 import type { Table } from './table.ts';
 
@@ -66,3 +66,22 @@ export const containsPattern = (text: string): string => `%${escapePattern(text)
 
 /** Returns the pattern for `like` that finds the values that start with this text. */
 export const prefixPattern = (text: string): string => `${escapePattern(text)}%`;
+
+/** How many characters of the searched texts the index for searches by the start of a text contains. */
+export const SEARCH_KEY_LENGTH = 64;
+
+/**
+ * The start of the searched texts of a row in lower case, as an index of the table contains it. (A template, because
+ * Kysely has no collations.)
+ */
+export const searchKey = (alias: string) =>
+  sql<string>`lower(left(${sql.ref(`${alias}.search`)}, ${sql.lit(SEARCH_KEY_LENGTH)})) collate "C"`;
+
+/**
+ * The range of the search keys that start with this text: from `from` on, but before `to`. Null if the text is longer
+ * than a search key.
+ */
+export const searchKeyRange = (text: string): { readonly from: string; readonly to: string } | null => {
+  const from = text.toLowerCase();
+  return from.length > SEARCH_KEY_LENGTH ? null : { from, to: `${from}\u{10ffff}` };
+};

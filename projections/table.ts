@@ -27,7 +27,8 @@ export type Table = {
   readonly softDelete?: string;
   /**
    * Text columns that users search. Postgres derives the column `search` from them and keeps a trigram index on it, so
-   * that a search for a part of a text reads only few rows.
+   * that a search for a part of a text reads only few rows. Another index serves searches for the start of the first
+   * column.
    */
   readonly search?: readonly string[];
   /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */

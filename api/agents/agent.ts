@@ -14,7 +14,7 @@ import { operation } from '../http/operation.ts';
 import { AsOf, asOfQuery, Flag, hasFilters, listQuery, windowOf, withTotalCount } from '../http/paging.ts';
 import { withinAgentLimit } from './agent-limit.ts';
 import { agentDoc } from './agent-settings.ts';
-import { agentsWithLabel } from './visible-agents.ts';
+import { agentVisibility } from './readable-agents.ts';
 
 const AGENTS = '/tenant/:tenant_id/agents';
 const AGENT = `${AGENTS}/:agent_id`;
@@ -79,7 +79,7 @@ export const agentOperations = {
     reply: z.array(AgentListRead),
     projection: agents.name,
     run: async (ctx, { q, is_active, kind, favorite, as_of: _, ...window }) => {
-      const visibility = await agentsWithLabel(ctx);
+      const visibility = await agentVisibility(ctx);
       const filter = { q, is_active, kind, favorite };
       if (ctx.asOf) {
         if (hasFilters({ ...filter, sort: window.sort }))

@@ -11,7 +11,7 @@ import { writeCursor } from '../../projections/cursor.ts';
 import { type Ctx, operation } from '../http/operation.ts';
 import { Decimal } from '../http/paging.ts';
 import { tenantsOfCaller } from './caller-tenants.ts';
-import { agentsWithLabel } from './visible-agents.ts';
+import { agentVisibility } from './readable-agents.ts';
 
 /** The model of an assistant whose agent has no model of its own. */
 const DEFAULT_MODEL = 'default';
@@ -100,7 +100,7 @@ const readRange = async (contexts: readonly Ctx[], { descending, after, limit }:
   const window = { sort: { column: 'created_at', descending }, limit, cursor: after && writeCursor([after.created_at, after.id]) };
   const inOrder: typeof compare = descending ? (one, other) => compare(other, one) : compare;
   const readPage = async (inside: Ctx) => {
-    const { body, next } = await agentPage(inside.reads, inside.tenant, { visibility: await agentsWithLabel(inside) }, window);
+    const { body, next } = await agentPage(inside.reads, inside.tenant, { visibility: await agentVisibility(inside) }, window);
     const listed = JSON.parse(body) as Listed[];
     return { listed, last: next === null ? null : listed.at(-1)! };
   };

@@ -2,18 +2,44 @@ import type { AgentPermission } from '../../domain/agents/role-permissions.ts';
 import { AGENT_ROLES, LABELS, PERMISSION_OF_LABEL } from '../../domain/agents/role-permissions.ts';
 import { MAX_SORT_KEY } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
-import { agentsOpenTo } from '../../projections/agents/agent.queries.ts';
+import { type AgentVisibility, agentsOpenTo } from '../../projections/agents/agent.queries.ts';
 import type { Ctx } from '../http/operation.ts';
+
+/**
+ * The caller's roles on agents that give a permission, and since when the caller has been a member: earlier roles do
+ * not count.
+ */
+const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
+  const { state } = await ctx.load(Tenant, ctx.tenant);
+  const user_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
+  const label = LABELS.find((one) => PERMISSION_OF_LABEL[one] === permission)!;
+  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes(label));
+  return { user_id, roles, since: state.members[user_id]?.since ?? MAX_SORT_KEY };
+};
+
+/** Whether the caller may see all agents of the tenant, as OWNER, ADMIN and AUDITOR may. */
+const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
+  (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
+
+/** Returns which agents of the tenant the caller may see: all, or those on which they have a role that allows it. */
+export const agentVisibility = async (ctx: Ctx): Promise<AgentVisibility> =>
+  (await seesAllAgents(ctx)) ? { all: true } : { all: false, ...(await rolesWith(ctx, 'agent:read')) };
 
 /** Returns the agents on which the caller has a permission by a role or a grant, not by their role in the tenant. */
 export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission): Promise<readonly string[]> => {
   if (ctx.principal.kind !== 'user') return [];
-  const { user_id } = ctx.principal;
-  const { state } = await ctx.load(Tenant, ctx.tenant);
-  const label = LABELS.find((one) => PERMISSION_OF_LABEL[one] === permission)!;
-  const roles = AGENT_ROLES.filter((role) => state.role_permissions[role].includes(label));
-  const since = state.members[user_id]?.since ?? MAX_SORT_KEY;
-  const candidates = await agentsOpenTo(ctx.reads, { tenant_id: ctx.tenant, user_id, roles, since });
+  const candidates = await agentsOpenTo(ctx.reads, { tenant_id: ctx.tenant, ...(await rolesWith(ctx, permission)) });
   const readable = await Promise.all(candidates.map((agent_id) => ctx.may(permission, agent_id)));
   return candidates.filter((_, n) => readable[n]);
 };
+
+/**
+ * Returns the agents on which the caller may read sessions and files of sessions; undefined if it is every agent of the
+ * tenant.
+ */
+export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+  (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
+
+/** Returns the agents that the caller may see; undefined if it is every agent of the tenant. */
+export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+  (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');

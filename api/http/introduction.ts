@@ -67,6 +67,7 @@ export const TAGS = [
   },
   { name: 'Chat settings', description: 'Limits and working hours of an agent in Slack.' },
   { name: 'Sessions', description: 'What agents do: each session has the messages of one task, and what it cost.' },
+  { name: 'Autocomplete', description: 'Names that complete what a person types.' },
   { name: 'Benchmarks', description: 'A catalogue of tasks with which agents are compared, and the runs of agents on them.' },
   { name: 'Mail', description: 'Mailboxes of agents, and the mail that they exchange.' },
   { name: 'Marketplace', description: 'Skills that tenants offer to all tenants, in versions that never change.' },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import type { AnyProjection } from '../../projections/projection.ts';
+import { SEARCH_KEY_LENGTH } from '../../projections/query.ts';
 import type { ColumnType, Table } from '../../projections/table.ts';
 import { quoteIdentifier } from '../postgres/pool.ts';
 
@@ -116,6 +117,10 @@ const searchColumnSql = (columns: readonly string[]): string => {
 const searchIndexSql = (name: string, { columns }: Table, trigrams: string): string =>
   `create index on ${name} using gin (${columns.tenant_id ? 'tenant_id, ' : ''}search ${trigrams}.gin_trgm_ops)`;
 
+/** An index for searches by the start of a text: see `searchKey`. */
+const prefixIndexSql = (name: string, { columns, key }: Table): string =>
+  `create index on ${name} (${columns.tenant_id ? 'tenant_id, ' : ''}(lower(left(search, ${SEARCH_KEY_LENGTH})) collate "C"), ${quoteIdentifier(key.at(-1)!)})`;
+
 const tableSql = (schema: string, table: Table, trigrams: string | null): string[] => {
   const name = `${quoteIdentifier(schema)}.${quoteIdentifier(table.name)}`;
   const lines = [
@@ -132,8 +137,9 @@ const tableSql = (schema: string, table: Table, trigrams: string | null): string
       `create ${unique ? 'unique ' : ''}index on ${name} (${columns.map(quoteIdentifier).join(', ')})` +
       (withoutNull ? ` where ${quoteIdentifier(withoutNull)} is not null` : ''),
   );
+  const prefixIndex = table.search ? [prefixIndexSql(name, table)] : [];
   const searchIndex = table.search && trigrams ? [searchIndexSql(name, table, trigrams)] : [];
-  return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes, ...searchIndex];
+  return [`create table ${name} (${lines.join(', ')}) with (fillfactor = 85)`, ...indexes, ...prefixIndex, ...searchIndex];
 };
 
 /**

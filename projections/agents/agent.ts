@@ -163,7 +163,7 @@ const insertAgent = (event: Recorded<Extract<Agent.AgentEvent, { type: 'AgentCre
 /** The agents with their model chains, the users who have access to them, and the number of agents in each tenant. */
 export const agents = {
   name: 'agents',
-  version: 4,
+  version: 5,
   categories: ['agent'],
   tables: [table, access, agentCounter.table],
   on: {

@@ -71,7 +71,7 @@ type MembershipEvent = Extract<TenantEvent, { type: 'MemberAdded' | 'MemberRoleC
 /** Users and their memberships in tenants. */
 export const users = {
   name: 'users',
-  version: 3,
+  version: 4,
   categories: ['user', 'tenant'],
   tables: [table, memberships],
   on: {

@@ -151,10 +151,12 @@ export const table = {
   name: 'sessions',
   key: ['tenant_id', 'id'],
   stream: Session.category,
+  search: ['title'],
   columns: {
     tenant_id: 'text',
     id: 'text',
     agent_id: 'text',
+    title: 'text',
     shown_user_id: 'text',
     status: 'text',
     created_at: 'timestamptz',
@@ -179,7 +181,8 @@ export const attachmentTable = {
   name: 'attachments',
   key: ['tenant_id', 'id'],
   appendOnly: true,
-  columns: { tenant_id: 'text', id: 'text', sha256: 'text', agent_id: 'text' },
+  search: ['filename'],
+  columns: { tenant_id: 'text', id: 'text', sha256: 'text', agent_id: 'text', filename: 'text', content_type: 'text' },
   docs: { doc: z.object({ filename: z.string(), content_type: z.string() }) },
   indexes: [{ columns: ['tenant_id', 'sha256', 'agent_id'] }],
 } as const satisfies Table;
@@ -215,7 +218,7 @@ const ended =
 /** Sessions without their messages, which only the log contains. */
 export const sessions = {
   name: 'sessions',
-  version: 3,
+  version: 4,
   categories: [Session.category],
   tables: [table, attachmentTable, sessionCounter.table],
   on: {

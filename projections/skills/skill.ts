@@ -68,6 +68,7 @@ export const table = {
   key: ['tenant_id', 'id'],
   stream: 'skill',
   softDelete: 'deleted',
+  search: ['name', 'slug'],
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -101,7 +102,7 @@ const patchExposure =
 /** The skills of the tenants, and their numbers. */
 export const skills = {
   name: 'skills',
-  version: 3,
+  version: 4,
   categories: ['skill', 'skillwebhook'],
   tables: [table, skillCounter.table],
   on: {

@@ -31,6 +31,7 @@ export const table = {
   key: ['tenant_id', 'id'],
   stream: 'tool',
   softDelete: 'deleted',
+  search: ['display_name', 'name'],
   columns: {
     tenant_id: 'text',
     id: 'text',
@@ -50,7 +51,7 @@ const keyOf = (tenant: string, id: string): Key => ({ tenant_id: tenant, id });
 /** The tools of tenants. A connector's tool has a row from the reservation of its id on; its sync makes it visible. */
 export const tools = {
   name: 'tools',
-  version: 1,
+  version: 2,
   categories: ['tool', 'connector'],
   tables: [table],
   on: {

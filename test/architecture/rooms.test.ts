@@ -33,6 +33,7 @@ const AREAS = [
   'access',
   'agents',
   'audit',
+  'autocomplete',
   'billing',
   'files',
   'credentials',

@@ -16,7 +16,8 @@ npm run bench -- growth [--events 10000000]                             the embe
 npm run bench -- rebuild [--events 1000000]                             a rebuild of the projections
 npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
 npm run bench -- delivery [--runs 3] [--seconds 20]                     the time from post to runner at 100 deliveries/s
-npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows`;
+npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows
+npm run bench -- autocomplete [--agents 100000]                         the completion of agents' names`;
 
 const SIZES = { tenants: 20, integrations: 100 };
 const WARMUP_SECONDS = 2;
@@ -129,6 +130,14 @@ const lists = async (agents: number): Promise<string> => {
   return table(['agents', '10,000: µs', `${agents}: µs`, 'ratio'], rows);
 };
 
+const autocomplete = async (agents: number): Promise<string> => {
+  const figures = await (await import('./autocomplete.ts')).autocompleteBench(agents);
+  return table(
+    ['text', 'found', 'p50 ms', 'p99 ms'],
+    figures.map(({ text, found, p50, p99 }) => [text, String(found), p50.toFixed(2), p99.toFixed(2)]),
+  );
+};
+
 const bench = async (): Promise<string> => {
   if (values.help) return USAGE;
   const [first] = positionals;
@@ -138,6 +147,7 @@ const bench = async (): Promise<string> => {
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
   if (first === 'delivery') return (await import('./delivery.ts')).deliveryBench(runs, parseCount(values.seconds, 'seconds'));
   if (first === 'lists') return lists(parseCount(values.agents ?? '1000000', 'agents'));
+  if (first === 'autocomplete') return autocomplete(parseCount(values.agents ?? '100000', 'agents'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const selected = selectWorkloads(positionals);
   return platformBench({

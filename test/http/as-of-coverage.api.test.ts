@@ -44,6 +44,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   readSkillHistory: 'all times at once',
   readToolHistory: 'all times at once',
   readTenantHistory: 'all times at once',
+  autocomplete: 'names as people type them',
   diffAgent: 'two times of its own',
   diffSkill: 'two times of its own',
   diffTool: 'two times of its own',

@@ -6181,6 +6181,136 @@ order by
 limit
   $4;
 
+-- findMentions: that start with a text
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and lower(left("row"."search", 64)) collate "C" >= $2
+  and lower(left("row"."search", 64)) collate "C" < $3
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $4;
+
+-- findMentions: that start with a text
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."search" ilike $2
+limit
+  $3;
+
+-- findMentions: that contain a text
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and lower(left("row"."search", 64)) collate "C" >= $2
+  and lower(left("row"."search", 64)) collate "C" < $3
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $4;
+
+-- findMentions: that contain a text
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "agents"."agents" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."search" ilike $2
+limit
+  $3;
+
+-- findMentions: of some agents
+select
+  "row"."id" as "id",
+  "row"."title" as "label",
+  "row"."status" as "detail"
+from
+  "sessions"."sessions" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and lower(left("row"."search", 64)) collate "C" >= $3
+  and lower(left("row"."search", 64)) collate "C" < $4
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $5;
+
+-- findMentions: of some agents
+select
+  "row"."id" as "id",
+  "row"."title" as "label",
+  "row"."status" as "detail"
+from
+  "sessions"."sessions" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."agent_id" = any ($2)
+  and "row"."search" ilike $3
+limit
+  $4;
+
+-- findMentions: with a visibility
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "skills"."skills" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."visibility" = $2
+  and lower(left("row"."search", 64)) collate "C" >= $3
+  and lower(left("row"."search", 64)) collate "C" < $4
+order by
+  lower(left("row"."search", 64)) collate "C",
+  "row"."id"
+limit
+  $5;
+
+-- findMentions: with a visibility
+select
+  "row"."id" as "id",
+  "row"."name" as "label",
+  "row"."slug" as "detail"
+from
+  "skills"."skills" as "row"
+where
+  "row"."tenant_id" = $1
+  and "row"."deleted" is not true
+  and "row"."visibility" = $2
+  and "row"."search" ilike $3
+limit
+  $4;
+
 -- blackoutById: call
 select
   wanted.at::integer as at,

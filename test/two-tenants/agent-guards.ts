@@ -114,4 +114,25 @@ export const AGENT_GUARDS: readonly Mutant[] = [
     'true',
   ),
   mutant('agents: all members see all agents', 'projections/agents/agent.queries.ts', '.$if(user_id !== undefined', '.$if(false'),
+  mutantSeenBy(
+    'autocomplete/autocomplete.api.test.ts',
+    'autocomplete: every member finds all agents',
+    'api/autocomplete/autocomplete.ts',
+    'only: await visibleAgents(ctx)',
+    'only: undefined',
+  ),
+  mutantSeenBy(
+    'autocomplete/autocomplete.api.test.ts',
+    'autocomplete: every member finds all sessions and files',
+    'api/autocomplete/autocomplete.ts',
+    'only: await agentsWithReadableChats(ctx)',
+    'only: undefined',
+  ),
+  mutantSeenBy(
+    'autocomplete/autocomplete.api.test.ts',
+    'autocomplete: every member finds private skills',
+    'api/autocomplete/autocomplete.ts',
+    "(await seesAllSkills(ctx)) ? undefined : 'public'",
+    'undefined',
+  ),
 ];

@@ -1,0 +1,96 @@
+import type { Kysely } from 'kysely';
+import { containsPattern, defineQueryOn, searchKey, searchKeyRange } from '../query.ts';
+import type { Reads } from '../read-model.ts';
+
+/** What people mention in texts. */
+export const MENTION_TYPES = ['agent', 'user', 'skill', 'tool', 'file', 'session'] as const;
+export type MentionType = (typeof MENTION_TYPES)[number];
+
+/** A row that matches. `label` is what people see; null if the row has no such text. */
+export type Mention = { readonly id: string; readonly label: string | null; readonly detail: string | null };
+
+/** Which rows are searched, besides those with the text. */
+export type MentionFilter = {
+  /** The tenant of the rows; absent for tables without tenants. */
+  readonly tenant_id?: string;
+  /** Only the rows with these ids, or those of these agents. */
+  readonly only?: readonly string[] | undefined;
+  /** Only skills with this visibility. */
+  readonly visibility?: string | undefined;
+};
+
+/** The table that a type of mention searches, and its columns. */
+type Source = {
+  readonly from: string;
+  readonly id: string;
+  readonly label: string;
+  readonly detail: string;
+  /** The column that `only` restricts. */
+  readonly only: string;
+  /** Whether deleted rows stay in the table, marked by `deleted`. */
+  readonly keepsDeleted?: true;
+};
+
+const SOURCES: Readonly<Record<MentionType, Source>> = {
+  agent: { from: 'agents.agents', id: 'id', label: 'name', detail: 'slug', only: 'id', keepsDeleted: true },
+  user: { from: 'users.users', id: 'id', label: 'name', detail: 'email', only: 'id' },
+  skill: { from: 'skills.skills', id: 'id', label: 'name', detail: 'slug', only: 'id', keepsDeleted: true },
+  tool: { from: 'tools.tools', id: 'id', label: 'display_name', detail: 'name', only: 'id', keepsDeleted: true },
+  file: { from: 'sessions.attachments', id: 'sha256', label: 'filename', detail: 'content_type', only: 'agent_id' },
+  session: { from: 'sessions.sessions', id: 'id', label: 'title', detail: 'status', only: 'agent_id' },
+};
+
+type Args = MentionFilter & {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly limit: number;
+};
+type Tables = Record<string, Record<string, unknown>>;
+
+/** Rows whose first text starts with a text, in alphabetical order, or rows that contain a text, in no order. */
+const mentionsIn = (source: Source) =>
+  defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, limit }: Args) =>
+    (db as unknown as Kysely<Tables>)
+      .selectFrom(`${source.from} as row`)
+      .select([`row.${source.id} as id`, `row.${source.label} as label`, `row.${source.detail} as detail`])
+      .$if(tenant_id !== undefined, (query) => query.where('row.tenant_id', '=', tenant_id))
+      .$if(source.keepsDeleted === true, (query) => query.where('row.deleted', 'is not', true))
+      .$if(only !== undefined, (query) => query.where(({ eb, fn, val }) => eb(`row.${source.only}`, '=', fn.any(val(only)))))
+      .$if(visibility !== undefined, (query) => query.where('row.visibility', '=', visibility))
+      .$if(pattern !== undefined, (query) => query.where('row.search', 'ilike', pattern))
+      .$if(from !== undefined, (query) =>
+        query.where(searchKey('row'), '>=', from!).where(searchKey('row'), '<', to!).orderBy(searchKey('row')).orderBy(`row.${source.id}`),
+      )
+      .limit(limit),
+  );
+
+const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn(SOURCES[type])])) as unknown as Readonly<
+  Record<MentionType, ReturnType<typeof mentionsIn>>
+>;
+
+/** The shortest text that is looked for inside of other texts: the index has three characters of each. */
+const MIN_PATTERN_LENGTH = 3;
+/** The most rows that contain the text and are compared with each other. */
+const MAX_CONTAINING = 200;
+
+/**
+ * Returns rows of this type whose texts start with `text` or, if there are fewer than `limit`, contain it. Of very many
+ * rows that contain it, not all are found.
+ */
+export const findMentions = async (
+  reads: Reads,
+  type: MentionType,
+  text: string,
+  filter: MentionFilter,
+  limit: number,
+): Promise<Mention[]> => {
+  const read = (args: Omit<Args, keyof MentionFilter>) =>
+    reads.rows(QUERIES[type], { ...filter, ...args }) as Promise<unknown> as Promise<Mention[]>;
+  const range = searchKeyRange(text);
+  const first = range ? await read({ ...range, limit }) : [];
+  if (first.length === limit || text.length < MIN_PATTERN_LENGTH) return first;
+  const found = new Set(first.map(({ id }) => id));
+  const containing = await read({ pattern: containsPattern(text), limit: MAX_CONTAINING });
+  return [...first, ...containing.filter(({ id }) => !found.has(id))];
+};
