@@ -9,8 +9,8 @@ export const STREAM = 'AGENTS';
 /** The broker sends a message again if no runner acknowledges it within this time: after the first attempt. */
 export const ACK_WAIT_MS = 30_000;
 /**
- * How long the broker waits for the acknowledgement of each attempt, in milliseconds; after the last entry, as long as
- * that says. A message that no runner ever answers is so given up after 25 minutes. A runner that refuses a message
+ * How long the broker waits for the acknowledgement of each attempt, in milliseconds. The last entry also applies to
+ * all later attempts. So a message that no runner answers is given up after 25 minutes. A runner that refuses a message
  * chooses the delay itself.
  */
 export const ACK_WAITS_MS: readonly number[] = [ACK_WAIT_MS, 30_000, 60_000, 60_000, 120_000, 120_000, 240_000, 240_000, 300_000];

@@ -209,6 +209,6 @@ test('a provider without webhooks makes no integration; connected is true by the
   assert.is(listed.find(({ provider }) => provider === 'google')!.connected, true);
 });
 
-test('the servers close', () => close());
+test.after(close);
 
 test.run();

@@ -87,6 +87,6 @@ test('no token, code or verifier is in an event, the audit log or a line of the 
     );
 });
 
-test('the servers close', () => close());
+test.after(close);
 
 test.run();

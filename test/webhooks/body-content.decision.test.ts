@@ -17,10 +17,10 @@ test('mapping a text of JSON keeps every byte outside this text', () =>
     '{ "big" : 12345678901234567890,\n "to":"***",  "x":[1e400] }',
   ));
 
-test('a mapped number of JSON becomes a string', () =>
+test('if a number of a JSON body is replaced by a text, the body stays valid JSON', () =>
   is(text(ofJson('[4111111111111111,2]').mapTexts(hide('4111111111111111'))), '["***",2]'));
 
-test('a body of which no text is mapped keeps its bytes', () => {
+test('a body in which nothing is replaced keeps its bytes', () => {
   const content = ofJson('{"a":"b"}');
   is(content.mapTexts(hide('z')), content.bytes);
 });

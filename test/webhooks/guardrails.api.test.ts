@@ -254,7 +254,7 @@ test('a rate blocks or labels beyond its maximum in any sliding window, and coun
   await given.close();
 });
 
-test('a delivery that the id of an earlier one names is one deeper, and the 17th of a chain is blocked', async () => {
+test('a delivery that contains the id of an earlier delivery was caused by it; the 17th delivery in such a chain is blocked', async () => {
   const given = await createWebhookPlatform();
   let previous = await deliver(given, '{"n":0}');
   for (let depth = 1; depth <= 16; depth++) {
