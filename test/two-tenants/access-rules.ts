@@ -179,6 +179,7 @@ GET    /benchmarks/{slug}                                               any
 PATCH  /benchmarks/{slug}                                               platform
 DELETE /benchmarks/{slug}                                               platform
 GET    /me                                                              any
+GET    /tenant/{tenant_id}/autocomplete                                 tenant:read
 GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
