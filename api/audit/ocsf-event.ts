@@ -100,7 +100,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|disabled|enabled|expired|failed|favorited|finished|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
+    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|disabled|enabled|expired|failed|favorited|finished|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|resealed|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 

@@ -15,7 +15,13 @@ import type { CronJobCreate, CronJobUpdate } from './cron-job-fields.ts';
 type JobPath = 'tenant_id' | 'agent_id' | 'id';
 type JobRef = { readonly agent_id: string; readonly id: string };
 
-const headersLocation = (tenant: string, id: string): SecretLocation => ({ tenant, category: CronJob.category, id, field: 'headers' });
+/** Where the secret headers of a cron job are stored. */
+export const headersLocation = (tenant: string, id: string): SecretLocation => ({
+  tenant,
+  category: CronJob.category,
+  id,
+  field: 'headers',
+});
 
 /** Loads a job of an agent. @throws Refusal not_found */
 export const loadCronJob = async (ctx: Ctx, { agent_id, id }: JobRef): Promise<Loaded<CronJob.CronJob>> => {

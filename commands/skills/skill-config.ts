@@ -25,7 +25,7 @@ export const AgentSkillConfigUpdate = z
 export type SkillConfigView = { readonly agent_id: string; readonly skill_id: string; readonly config: Config | null };
 
 /** Where the encrypted configuration of a skill of an agent is stored. */
-export const skillConfigLocation = (ctx: Ctx, agent_id: string, skill_id: string): SecretLocation => ({
+export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, skill_id: string): SecretLocation => ({
   tenant: ctx.tenant,
   category: Agent.category,
   id: agent_id,
@@ -41,7 +41,7 @@ export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agen
   const stored = state.skills[skill_id]?.config;
   if (!stored) return null;
   for await (const { type, data } of ctx.history(Agent, id, { from: stored.revision, limit: 1 }))
-    if (type === 'AgentSkillConfigReplaced')
+    if (type === 'AgentSkillConfigReplaced' || type === 'AgentSkillConfigResealed')
       return JSON.parse((await ctx.open(skillConfigLocation(ctx, id, skill_id), data.sealed_config)).reveal()) as Config;
   throw new Error(`event ${stored.revision} of the agent ${id} is no configuration of a skill`);
 };

@@ -184,6 +184,7 @@ const applyEvent = (agent: Agent, event: Recorded<LaterEvent>, transient?: Trans
     case 'AgentSkillGranted':
     case 'AgentSkillRevoked':
     case 'AgentSkillConfigReplaced':
+    case 'AgentSkillConfigResealed':
     case 'AgentSkillConfigCleared':
     case 'AgentSkillPermissionsReplaced':
       return applySkillEvent(agent, event, transient);

@@ -21,6 +21,7 @@ export type AgentSkillEvent =
   | { type: 'AgentSkillGranted'; data: { skill_id: string; is_enabled: boolean } }
   | { type: 'AgentSkillRevoked'; data: { skill_id: string } }
   | { type: 'AgentSkillConfigReplaced'; data: { skill_id: string; sealed_config: string } }
+  | { type: 'AgentSkillConfigResealed'; data: { skill_id: string; sealed_config: string } }
   | { type: 'AgentSkillConfigCleared'; data: { skill_id: string } }
   | { type: 'AgentSkillPermissionsReplaced'; data: { permissions: readonly SkillPermissionEntry[] } };
 
@@ -49,6 +50,8 @@ export const applySkillEvent = (
       return { skills: withoutEntry(skills, data.skill_id, transient) };
     case 'AgentSkillConfigReplaced':
       return { skills: withConfig(skills, data.skill_id, { revision, at }, transient) };
+    case 'AgentSkillConfigResealed':
+      return { skills: withConfig(skills, data.skill_id, { revision, at: skills[data.skill_id]?.config?.at ?? at }, transient) };
     case 'AgentSkillConfigCleared':
       return { skills: withConfig(skills, data.skill_id, null, transient) };
     case 'AgentSkillPermissionsReplaced':

@@ -36,6 +36,7 @@ export type LinkedIdentityEvent =
   | { type: 'DatabaseCredentialStored'; data: DatabaseAccess & { provider: string; label: string; sealed_password: string } }
   | { type: 'IdentityLinked'; data: Tokens & { agent_id: string | null; provider: string; label: string } }
   | { type: 'IdentityTokensRefreshed'; data: Tokens }
+  | { type: 'IdentityResealed'; data: { sealed: string } }
   | { type: 'IdentityRefreshRefused'; data: { error: string } }
   | { type: 'IdentityUnlinked'; data: object }
   | { type: 'IdentityTokensRevoked'; data: { outcome: Revocation } };
@@ -90,6 +91,8 @@ const evolveFields = (identity: LinkedIdentity, { type, data }: Recorded<LinkedI
       const { sealed_tokens, ...fields } = data;
       return { ...fields, connected: true, sealed: sealed_tokens };
     }
+    case 'IdentityResealed':
+      return data;
     case 'IdentityRefreshRefused':
       return { connected: false, refreshable: false };
     case 'IdentityUnlinked':
@@ -148,6 +151,12 @@ export const refuseRefresh =
   (sealed: string, error: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
+
+/** Stores the same secret, encrypted with another data key, unless it is not `sealed` any more. */
+export const resealIdentity =
+  (sealed: string, resealed: string) =>
+  (identity: LinkedIdentity): LinkedIdentityEvent[] =>
+    identity.sealed === sealed ? [{ type: 'IdentityResealed', data: { sealed: resealed } }] : [];
 
 /** Unlinks the identity: its secret is handed out no more. @throws Refusal not_found */
 export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {

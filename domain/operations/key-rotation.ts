@@ -15,7 +15,7 @@ export type KeyRotationEvent =
   | { type: 'MasterKeyRotationConfirmed'; data: { to_kid: string } }
   | { type: 'MasterKeyRotationCompleted'; data: MasterKeys & { keys: number } }
   | { type: 'DataKeyRotationStarted'; data: DataKey }
-  | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number } };
+  | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number; secrets?: number } };
 
 /** `is_confirmed`: every machine has the new master key, so that the old one may be given up. */
 export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
@@ -79,8 +79,8 @@ export const startDataKeyRotation =
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
-/** Records that the tenant's `files` files are encrypted with the new data key. Does nothing if that is recorded. */
+/** Records how many files and secrets of the tenant were encrypted with the new data key. Does nothing if that is recorded. */
 export const completeDataKeyRotation =
-  (tenant_id: string, kid: string, files: number) =>
+  (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
-    data_keys[tenant_id] === kid ? [{ type: 'DataKeyRotationCompleted', data: { tenant_id, kid, files } }] : [];
+    data_keys[tenant_id] === kid ? [{ type: 'DataKeyRotationCompleted', data: { tenant_id, kid, ...resealed } }] : [];

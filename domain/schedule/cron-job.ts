@@ -51,6 +51,7 @@ export type CronJobEvent =
   | { type: 'CronJobCreated'; data: JobFields & Next & { readonly agent_id: string } }
   /** `next_fire_at` is set only if the schedule changes. */
   | { type: 'CronJobUpdated'; data: Partial<JobFields & Next> }
+  | { type: 'CronJobHeadersResealed'; data: { readonly sealed_headers: string } }
   | { type: 'CronJobPaused'; data: object }
   | { type: 'CronJobResumed'; data: Next }
   | { type: 'CronJobDeleted'; data: object };
@@ -112,6 +113,7 @@ const applyEvent = (job: CronJob, { id, tenant, at, actor, type, data }: Recorde
         created_at: at,
       };
     case 'CronJobUpdated':
+    case 'CronJobHeadersResealed':
       return { ...job, ...data };
     case 'CronJobPaused':
       return { ...job, status: 'paused', next_fire_at: null };

@@ -50,6 +50,12 @@ export const replaceConfig =
     return [{ type: 'AgentSkillConfigReplaced', data: { skill_id, sealed_config } }];
   };
 
+/** Stores the same configuration, encrypted with another data key, unless that of `revision` is not the present one. */
+export const resealConfig =
+  (skill_id: string, sealed_config: string, revision: number) =>
+  ({ skills }: Agent): AgentEvent[] =>
+    skills[skill_id]?.config?.revision === revision ? [{ type: 'AgentSkillConfigResealed', data: { skill_id, sealed_config } }] : [];
+
 /** Removes the configuration of a skill of the agent. @throws Refusal not_found if the agent does not have the skill */
 export const clearConfig =
   (skill_id: string) =>

@@ -36,10 +36,14 @@ export type IntegrationConnection = IntegrationSettings & {
 
 export type IntegrationChanges = Partial<IntegrationSettings & { is_paused: boolean; paused_reason: string | null }>;
 
+/** The secret and the one before it, encrypted. */
+export type SealedSecrets = { readonly sealed_secret: string; readonly sealed_previous_secret: string | null };
+
 export type IntegrationEvent =
   | { type: 'IntegrationConnected'; data: IntegrationConnection }
   | { type: 'IntegrationUpdated'; data: IntegrationChanges }
   | { type: 'IntegrationSecretRotated'; data: { sealed_secret: string; secret_hint: string; previous_secret_valid_until: string | null } }
+  | { type: 'IntegrationSecretResealed'; data: SealedSecrets }
   | { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } }
   | { type: 'IntegrationDisconnected'; data: object };
 
@@ -88,6 +92,7 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
     case 'IntegrationConnected':
       return { ...integration, ...event.data, status: 'connected', id, created_at: updated_at, updated_at };
     case 'IntegrationUpdated':
+    case 'IntegrationSecretResealed':
       return { ...integration, ...event.data, updated_at };
     case 'IntegrationSecretRotated': {
       const sealed_previous_secret = event.data.previous_secret_valid_until === null ? null : integration.sealed_secret;
@@ -169,6 +174,14 @@ export const rotateSecret =
     const previous_secret_valid_until = overlapSeconds > 0 ? new Date(Date.parse(at) + overlapSeconds * 1000).toISOString() : null;
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
+
+/** Stores the same secrets, encrypted with another data key, unless they are not `sealed` any more. */
+export const resealSecret =
+  (sealed: SealedSecrets, resealed: SealedSecrets) =>
+  ({ status, sealed_secret, sealed_previous_secret }: Integration): IntegrationEvent[] =>
+    status === 'connected' && jsonEqual({ sealed_secret, sealed_previous_secret }, sealed)
+      ? [{ type: 'IntegrationSecretResealed', data: resealed }]
+      : [];
 
 /** Replaces the guardrail rules of the integration. @throws Refusal not_found */
 export const replaceGuardrails =

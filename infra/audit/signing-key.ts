@@ -21,7 +21,8 @@ type Deps = {
 
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
-const locationOf = (key_id: string): SecretLocation => ({
+/** Where the private key of a key pair is stored. */
+export const privateKeyLocation = (key_id: string): SecretLocation => ({
   tenant: PLATFORM,
   category: AuditKey.category,
   id: key_id,
@@ -34,7 +35,7 @@ const signatureOf = (key: KeyObject, text: string): string => sign(null, Buffer.
 const thumbprintOf = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
 
 const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: AuditKey.AuditKey): Promise<KeyObject> =>
-  createPrivateKey((await vault.open(locationOf(key_id), sealed_private_key as never)).reveal());
+  createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
 
 /**
  * Creates a key pair, which becomes the one that signs. The key before it signs the new one.
@@ -50,7 +51,7 @@ const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKe
   const key: AuditKey.AuditKey = {
     key_id,
     public_key,
-    sealed_private_key: await vault.seal(locationOf(key_id), secret(pem)),
+    sealed_private_key: await vault.seal(privateKeyLocation(key_id), secret(pem)),
     cross_signature: previous ? signatureOf(await privateKeyOf(deps, previous), AuditKey.keyText({ key_id, public_key })) : null,
   };
   const transact = createTransact(log, openAggregateCache(log, []));

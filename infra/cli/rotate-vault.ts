@@ -52,11 +52,14 @@ export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<n
     return 0;
   });
 
+const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<void> => {
   const kid = await startDataKeyRotation(parts, tenant);
-  const files = await continueDataKeyRotation(parts, tenant, kid);
-  if (files === null) return print(`${tenant} was erased`);
-  print(`${tenant} has the data key ${kid}; ${files} ${files === 1 ? 'file was' : 'files were'} encrypted again`);
+  const resealed = await continueDataKeyRotation(parts, tenant, kid);
+  if (!resealed) return print(`${tenant} was erased`);
+  const { files, secrets } = resealed;
+  print(`${tenant} has the data key ${kid}; encrypted again with it: ${countText(secrets, 'secret')}, ${countText(files, 'file')}`);
 };
 
 /**

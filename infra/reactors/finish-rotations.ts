@@ -40,8 +40,8 @@ const continueDataKey = async (parts: RotationFinisherParts, record: RotationRec
   const { continueDataKeyRotation } = await import('../rotation/rotate-data-key.ts');
   const onProgress = (line: string): void => logger.info(line);
   const opened = { record, masterKeyFile, vault: await vault.open(), blobs: await blobs(), actor: ACTOR, onProgress };
-  const files = await continueDataKeyRotation(opened, tenant, kid);
-  logger.info({ tenant, kid, files }, 'the data key of a tenant was replaced');
+  const resealed = await continueDataKeyRotation(opened, tenant, kid);
+  logger.info({ tenant, kid, ...resealed }, 'the data key of a tenant was replaced');
 };
 
 /**

@@ -7,6 +7,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { NamedKey } from '../vault/cipher.ts';
 import type { MasterKeys } from '../vault/master-keys.ts';
 import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKey, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
+import { findStreams } from './find-streams.ts';
 
 /** What encrypting keys with the master key `to` needs. `onStep` is called before each change, with its name. */
 export type Rewrapping = {
@@ -17,19 +18,8 @@ export type Rewrapping = {
 };
 
 /** The streams that store keys, in the order in which they were created. @throws LogError unavailable */
-export const findKeyPlaces = async (log: Log): Promise<KeyPlace[]> => {
-  const streams = new Set<string>();
-  const { promise: caughtUp, resolve } = Promise.withResolvers<null>();
-  const subscription = log.follow({
-    filter: { streamPrefixes: [`${Wrapped.category}-`] },
-    event: ({ stream }) => void streams.add(stream),
-    caughtUp: () => resolve(null),
-  });
-  const failure = await Promise.race([caughtUp, subscription.failure]);
-  await subscription.stop();
-  if (failure) throw failure;
-  return [...streams].map((stream) => parseStream(stream)!);
-};
+export const findKeyPlaces = async (log: Log): Promise<KeyPlace[]> =>
+  (await findStreams(log, { streamPrefixes: [`${Wrapped.category}-`] })).map((stream) => parseStream(stream)!);
 
 const isWrappedWith = (to: NamedKey) => (wrapped: string) => wrapperOf(wrapped) === to.kid;
 

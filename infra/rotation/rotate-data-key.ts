@@ -6,12 +6,13 @@ import { LogError } from '../eventstore/event-log.ts';
 import { openMasterKeys } from '../vault/master-keys.ts';
 import type { Vault } from '../vault/vault.ts';
 import { addDataKey, DATA_KEY_ID, newKeyId, readWrappedKeys } from '../vault/wrapped-keys.ts';
+import { resealSecrets } from './reseal-secrets.ts';
 import type { RotationRecord } from './rotation-record.ts';
 
 export type DataKeyRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
-  readonly vault: Pick<Vault, 'blobKey' | 'refreshDataKeys'>;
+  readonly vault: Pick<Vault, 'blobKey' | 'refreshDataKeys' | 'open' | 'seal'>;
   /** The place of the stored files; null if this platform has none. */
   readonly blobs: BlobPlace | null;
   readonly actor: Actor;
@@ -42,27 +43,32 @@ const resealFiles = async (parts: DataKeyRotationParts, tenant: string): Promise
   return resealTenantBlobs({ ...blobs, vault, onReseal, onDamaged: (message) => onProgress(`left as it is: ${message}`) }, tenant);
 };
 
-const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<number> => {
-  const { record, masterKeyFile, vault, onStep = () => {} } = parts;
+/** How many files and secrets were encrypted again. */
+export type Resealed = { readonly files: number; readonly secrets: number };
+
+const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed> => {
+  const { record, masterKeyFile, vault, actor, onStep = () => {}, onProgress = () => {} } = parts;
   await onStep('create the data key');
   await addDataKey(record.log, await openMasterKeys(masterKeyFile, false), tenant, kid);
   await vault.refreshDataKeys(tenant);
-  return resealFiles(parts, tenant);
+  const onSecret = () => onStep('encrypt a secret again');
+  const secrets = await resealSecrets({ log: record.log, vault, actor, onSecret, onProgress }, tenant, kid);
+  return { secrets, files: await resealFiles(parts, tenant) };
 };
 
 /**
  * Replaces the data key of a tenant: creates the key with the id `kid`, which encrypts from then on, and encrypts the
- * stored files again. Each change can be repeated, also after the process was killed.
- * @returns how many files were encrypted again; null if the tenant was erased
+ * present secrets and the stored files again. Each change can be repeated, also after the process was killed.
+ * @returns what was encrypted again; null if the tenant was erased
  * @throws LogError @throws Error with a one-line message for the operator
  */
-export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<number | null> => {
+export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed | null> => {
   const { record, actor, onStep = () => {} } = parts;
-  const files = await replace(parts, tenant, kid).catch((error: unknown) => {
+  const resealed = await replace(parts, tenant, kid).catch((error: unknown) => {
     if (error instanceof LogError && error.kind === 'gone') return null;
     throw error;
   });
   await onStep('record the end');
-  await record.transact(KeyRotation.completeDataKeyRotation(tenant, kid, files ?? 0), actor);
-  return files;
+  await record.transact(KeyRotation.completeDataKeyRotation(tenant, kid, resealed ?? { files: 0, secrets: 0 }), actor);
+  return resealed;
 };

@@ -195,6 +195,7 @@ export const agents = {
     AgentSkillGranted: touch,
     AgentSkillRevoked: touch,
     AgentSkillConfigReplaced: touch,
+    AgentSkillConfigResealed: touch,
     AgentSkillConfigCleared: touch,
     AgentSkillPermissionsReplaced: touch,
     AgentDeleted: (event) => [

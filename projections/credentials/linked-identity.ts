@@ -78,6 +78,7 @@ export const linkedIdentities = {
       const { scopes, expires_at } = event.data;
       return changed(event, { scopes, expires_at, connected: true, due_at: LinkedIdentity.refreshAt(event.data, event.at) });
     },
+    IdentityResealed: (event) => changed(event, {}),
     IdentityRefreshRefused: (event) => changed(event, { connected: false, due_at: null }),
     IdentityUnlinked: (event) => [
       changed(event, { unlinked: true, connected: false, due_at: null }),

@@ -252,6 +252,7 @@ export const cronJobs = {
     },
     CronJobUpdated: ({ tenant, id, at, revision, data: { sealed_headers: _, target_agent_id: __, ...data } }) =>
       patch('jobs', { tenant_id: tenant, id }, { ...data, updated_at: at, ...('next_fire_at' in data && { schedule_revision: revision }) }),
+    CronJobHeadersResealed: ({ tenant, id, at }) => patch('jobs', { tenant_id: tenant, id }, { updated_at: at }),
     CronJobPaused: ({ tenant, id, at, revision }) =>
       patch('jobs', { tenant_id: tenant, id }, { status: 'paused', next_fire_at: null, schedule_revision: revision, updated_at: at }),
     CronJobResumed: ({ tenant, id, at, revision, data }) =>

@@ -114,6 +114,7 @@ export const integrations = {
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
     IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...fields } }) =>
       patch('integrations', { id }, { ...fields, updated_at: at }),
+    IntegrationSecretResealed: ({ id, at }) => patch('integrations', { id }, { updated_at: at }),
     GuardrailsReplaced: ({ id, at }) => patch('integrations', { id }, { updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [
       patch('integrations', { id }, { disconnected: true, updated_at: at }),

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -6,19 +6,13 @@ import * as assert from 'uvu/assert';
 import { type Recorded, streamName } from '../../domain/event.ts';
 import { secret } from '../../domain/secret.ts';
 import { blobPath } from '../../infra/blobs/blob-directory.ts';
-import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
-import { kidOfHeader } from '../../infra/blobs/sealed-blob.ts';
-import { continueDataKeyRotation, type DataKeyRotationParts, startDataKeyRotation } from '../../infra/rotation/rotate-data-key.ts';
-import { openRotationRecord } from '../../infra/rotation/rotation-record.ts';
+import { continueDataKeyRotation, startDataKeyRotation } from '../../infra/rotation/rotate-data-key.ts';
 import type { BytesEvent, EventPlace } from '../../infra/vault/sealed-events.ts';
 import { openVault } from '../../infra/vault/vault.ts';
 import { readWrappedKeys } from '../../infra/vault/wrapped-keys.ts';
+import { actor, givenDataKey, TENANT } from '../fixtures/data-key-rotation.ts';
 import { waitUntil } from '../fixtures/live-projections.ts';
-import { memoryLog } from '../fixtures/memory-log.ts';
-import { createTempDirectory } from '../fixtures/temp-directory.ts';
 
-const actor = { kind: 'system', id: 'test' } as const;
-const TENANT = 'acme';
 const PLACE: EventPlace = { tenant: TENANT, category: 'delivery', id: 'd1' };
 const LOCATION = { tenant: TENANT, category: 'integration', id: 'i1', field: 'secret' };
 
@@ -27,32 +21,6 @@ const failureOf = (work: () => Promise<unknown>): Promise<string> =>
     () => 'none',
     (error: Error) => error.message,
   );
-
-const bytesOf = async (content: AsyncIterable<Uint8Array>): Promise<Buffer> => Buffer.concat(await Array.fromAsync(content));
-
-/** A platform with a secret, an event and files of a tenant, and a file of another one. */
-const given = async () => {
-  const log = memoryLog();
-  const dir = createTempDirectory().dir;
-  const masterKeyFile = join(dir, 'master.key');
-  const vault = await openVault({ log, masterKeyFile });
-  const place = openDirectoryPlace(join(dir, 'blobs'));
-  const blobs = openBlobStore(place, vault);
-  const contents = [Buffer.alloc(0), Buffer.from('small'), randomBytes(700_000)];
-  const digests = await Promise.all(contents.map(async (content) => (await blobs.of(TENANT).put(content)).sha256));
-  const foreign = await blobs.of('other').put(Buffer.from('of another tenant'));
-  const kidOfFile = (tenant: string, sha256: string): string =>
-    kidOfHeader({ tenant, sha256 }, readFileSync(blobPath(join(dir, 'blobs'), { tenant, sha256 })));
-  const record = openRotationRecord(log);
-  const parts: DataKeyRotationParts = { record, masterKeyFile, vault, blobs: place, actor };
-  const rotate = async (more: Partial<DataKeyRotationParts> = {}, tenant = TENANT) => {
-    const kid = await startDataKeyRotation({ ...parts, ...more }, tenant);
-    return { kid, files: await continueDataKeyRotation({ ...parts, ...more }, tenant, kid) };
-  };
-  const filesIn = async (): Promise<Buffer[]> =>
-    Promise.all(digests.map(async (sha256) => bytesOf((await blobs.of(TENANT).get(sha256))!.content)));
-  return { log, dir, masterKeyFile, vault, place, blobs, contents, digests, foreign, kidOfFile, record, parts, rotate, filesIn };
-};
 
 const eventOf = (text: string): BytesEvent => ({
   id: randomUUID(),
@@ -77,7 +45,7 @@ const recorded = ({ id: event_id, type, data, meta }: BytesEvent): Recorded => (
 const kidOfEvent = ({ meta }: BytesEvent): unknown => (meta.facts!.sealed as { kid: string }).kid;
 
 test('after a rotation, new contents use the new key; what was sealed before stays readable; files are sealed again', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   const [sealed, event] = [await p.vault.seal(LOCATION, secret('s')), await p.vault.sealEvent(PLACE, eventOf('body'))];
   const foreignKid = p.kidOfFile('other', p.foreign.sha256);
   const { kid, files } = await p.rotate();
@@ -96,7 +64,7 @@ test('after a rotation, new contents use the new key; what was sealed before sta
 });
 
 test('another process that runs uses the new key within a second, without a restart', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   await other.sealEvent(PLACE, eventOf('before'));
   const changes = await other.watchKeys();
@@ -111,7 +79,7 @@ test('another process that runs uses the new key within a second, without a rest
 });
 
 test('while the log is down, a process that has not read the new key yet goes on with the one that it has', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   const before = kidOfEvent(await other.sealEvent(PLACE, eventOf('before')));
   await p.rotate();
@@ -122,7 +90,7 @@ test('while the log is down, a process that has not read the new key yet goes on
 });
 
 test('a rotation that fails at any step is completed by the next run, with one new key', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
     const count = (await readWrappedKeys(p.log, TENANT, 'vault')).length;
@@ -143,7 +111,7 @@ test('a rotation that fails at any step is completed by the next run, with one n
 });
 
 test('a file that is being read while it is sealed again is read to its end, byte for byte', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   const blob = (await p.blobs.of(TENANT).get(p.digests[2]!))!;
   const reader = blob.content[Symbol.asyncIterator]();
   const first = (await reader.next()).value as Uint8Array;
@@ -156,7 +124,7 @@ test('a file that is being read while it is sealed again is read to its end, byt
 });
 
 test('a damaged file is left as it is and named, and the others are sealed again', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   const path = blobPath(join(p.dir, 'blobs'), { tenant: TENANT, sha256: p.digests[1]! });
   const bytes = readFileSync(path);
   bytes[bytes.length - 1]! ^= 1;
@@ -168,7 +136,7 @@ test('a damaged file is left as it is and named, and the others are sealed again
 });
 
 test('a tenant without a data key is refused; one that is erased meanwhile is given up', async () => {
-  const p = await given();
+  const p = await givenDataKey();
   assert.match(await failureOf(() => startDataKeyRotation(p.parts, 'nobody')), /^there is no data key of nobody/);
   const kid = await startDataKeyRotation(p.parts, TENANT);
   await p.vault.destroyDataKeys(TENANT);
