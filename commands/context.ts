@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Permission, Permit } from '../domain/access/permission.ts';
+import type { LimitedFlow } from '../domain/access/rate-limit-policy.ts';
 import type { Aggregate, Decision } from '../domain/aggregate.ts';
 import type { Actor, DomainEvent, Position, Recorded } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -110,6 +111,11 @@ export type Ctx = {
   readonly may: (permission: Permission, agent_id?: string) => Promise<boolean>;
   /** Checks that the caller has a permission. @throws Refusal the same as an operation that requires this permission */
   readonly require: (permit: Permit, agent_id?: string) => Promise<void>;
+  /**
+   * Counts a request against a limit of the tenant. A repeat with the same Idempotency-Key does not count.
+   * @throws Refusal rate_limited
+   */
+  readonly limitFlow: (flow: LimitedFlow) => Promise<void>;
   /**
    * Returns the context of the same request in another tenant: it reads and writes the aggregates of that tenant, and
    * checks the caller's permissions there.

@@ -45,6 +45,8 @@ export type RefusalDetails = {
   allow?: string;
   acceptEncoding?: string;
   members?: Record<string, unknown>;
+  /** The tenant whose audit log shows the refusal, although its status is not 403. */
+  recordedIn?: string;
 };
 
 /** The only error whose detail users see. Any other error is a bug: the response is 500 without detail. */

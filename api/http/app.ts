@@ -140,7 +140,7 @@ export const createApp = ({
   app.onError((error, c) => {
     const refusal = refusalOf(error, c, toRefusal);
     const principal = c.get('principal');
-    if (principal && PROBLEMS[refusal.code].status === 403) onAccessRefused?.(c, principal, refusal);
+    if (principal && (PROBLEMS[refusal.code].status === 403 || refusal.extra.recordedIn)) onAccessRefused?.(c, principal, refusal);
     return problemResponse(refusal, c.req.path, c.get('requestId'));
   });
   return app;

@@ -52,7 +52,8 @@ which position \`as_of\` was resolved.
 ## Rate limits
 
 Requests are limited per credential and per tenant, webhook deliveries by the plan of the tenant, and invalid credentials per IP
-address. A refused request is 429 and had no effect. \`RateLimit-Policy\` and \`RateLimit\` show the limits, \`Retry-After\` the seconds to
+address. A tenant may make 200 clones of agents, 200 invitations, 30 checkouts and publish 100 versions per hour; its audit log
+shows requests beyond that. A refused request is 429 and had no effect. \`RateLimit-Policy\` and \`RateLimit\` show the limits, \`Retry-After\` the seconds to
 wait.
 `;
 

@@ -103,7 +103,7 @@ const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<
 
 /**
  * Clones an agent of the context's tenant. The calling user becomes the only OWNER of the copy.
- * @throws Refusal not_found, forbidden, invalid, plan_limit, precondition_failed if If-Match is not the revision of the
+ * @throws Refusal not_found, forbidden, invalid, plan_limit, rate_limited, precondition_failed if If-Match is not the revision of the
  * source
  */
 export const cloneAgent = async (
@@ -117,6 +117,7 @@ export const cloneAgent = async (
     assertCloneable(agent, name);
     return [];
   });
+  await ctx.limitFlow('clone');
   const { state: config } = await ctx.transact(SlackConfig, source_id, () => []);
   const slack_config = SlackConfig.settingsInEffect(config, source.state.inherited_slack_config);
   const skill_ids = await copiedSkills(ctx, source.state);

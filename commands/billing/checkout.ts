@@ -41,7 +41,7 @@ const checkoutOf = async (ctx: Ctx, price_id: string, findPlan: FindPlan) => {
 /**
  * Starts a checkout in which the tenant subscribes to the plan with this price. The plan changes when the provider
  * reports the subscription.
- * @throws Refusal not_found, not_configured, invalid, conflict, unavailable, bad_gateway
+ * @throws Refusal not_found, not_configured, invalid, conflict, rate_limited, unavailable, bad_gateway
  */
 export const startCheckout =
   (maybeProvider: PaymentProvider | null) =>
@@ -52,6 +52,7 @@ export const startCheckout =
   ): Promise<Loaded<{ url: string; session_id: string }>> => {
     const provider = requireProvider(maybeProvider);
     const { plan_id, ...customer } = await ctx.sideEffect(() => checkoutOf(ctx, price_id, findPlan));
+    await ctx.limitFlow('checkout');
     const { id: session_id, url } = await provider.startCheckout({
       ...customer,
       tenant_id: ctx.tenant,

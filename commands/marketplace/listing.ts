@@ -58,13 +58,14 @@ export const assertOwnListing = async (ctx: Ctx, id: string): Promise<void> =>
 
 /**
  * Publishes a version of a listing. The bundle is a zip archive of a skill.
- * @throws Refusal not_found, invalid, conflict if the version exists, unavailable
+ * @throws Refusal not_found, invalid, conflict if the version exists, rate_limited, unavailable
  */
 export const publishVersion = async (
   ctx: Ctx,
   { id, version }: { readonly id: string; readonly version: string },
   bundle: Uint8Array,
 ): Promise<Loaded<Listing.Version>> => {
+  await ctx.limitFlow('publish');
   const { sha256, size: size_bytes } = await ctx.sideEffect(() => ctx.blobs.put(bundle));
   const loaded = await ctx.transact(Listing, id, Listing.publish(ctx.tenant, { version, sha256, size_bytes }));
   return { ...loaded, state: Listing.versionOf(loaded.state, version) };

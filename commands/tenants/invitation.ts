@@ -30,9 +30,10 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Issues an invitation to a member, with which the member can get an API key once. It replaces an earlier invitation.
- * @throws Refusal not_found, forbidden if the member has more rights than the caller
+ * @throws Refusal not_found, rate_limited, forbidden if the member has more rights than the caller
  */
 export const issueInvitation = async (ctx: Ctx, { user_id }: { user_id: string }): Promise<Loaded<InvitationView>> => {
+  await ctx.limitFlow('invite');
   const invitee = { tenant_id: ctx.tenant, user_id };
   const token = Invitation.buildToken(invitee, ctx.random(SECRET_LENGTH));
   const expires_at = new Date(Date.parse(ctx.at()) + Invitation.INVITATION_LIFETIME_HOURS * HOUR_MS).toISOString();

@@ -55,7 +55,7 @@ const withMemberView = async (ctx: Ctx, loaded: Loaded<Tenant.Tenant>, user_id: 
 
 /**
  * Adds the user with this e-mail address to the tenant. If there is no such user, registers one.
- * @throws Refusal conflict, plan_limit, forbidden
+ * @throws Refusal conflict, plan_limit, rate_limited, forbidden
  */
 export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof MemberInvite, 'tenant_id'>) => {
   const limits = await limitsOf(ctx);
@@ -63,6 +63,7 @@ export const inviteMember = async (ctx: Ctx, { email, role }: Input<typeof Membe
   // Check before registering the user: an invitation that is refused must not register a user.
   Member.assertMayChangeOwners(callerRoleIn(ctx, state), role);
   if (!state.members[userIdOf(ctx, email)]) checkLimit(limits, 'members', Object.keys(state.members).length);
+  await ctx.limitFlow('invite');
   const user = await registerUser(ctx, email);
   const add = asCaller(ctx, (callerRole) => Member.add(user.id, role, callerRole, limits));
   return withMemberView(ctx, await ctx.transact(Tenant, ctx.tenant, add), user.id);

@@ -7,6 +7,9 @@ import type { Principal } from '../principal.ts';
  */
 export type RateLimitPolicy = { readonly name: string; readonly quota: number; readonly seconds: number; readonly failsClosed?: true };
 
+/** Requests that cost more than others, or that reach people outside of the tenant. Each tenant has a limit on them. */
+export type LimitedFlow = 'clone' | 'invite' | 'checkout' | 'publish';
+
 export type RateLimitPolicies = {
   /**
    * The limit per API key (including runner keys) or signed-in user. The quota is higher than what a machine can serve,
@@ -22,13 +25,22 @@ export type RateLimitPolicies = {
   readonly platform: RateLimitPolicy;
   /** The limit on requests with invalid credentials, per IP address of the client. */
   readonly badCredentials: RateLimitPolicy;
+  readonly flows: Readonly<Record<LimitedFlow, RateLimitPolicy>>;
 };
+
+const HOUR = 3_600;
 
 export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
   credential: { name: 'credential', quota: 1_000_000, seconds: 60 },
   tenant: { name: 'tenant', quota: 5_000_000, seconds: 60 },
   platform: { name: 'platform', quota: 10_000_000, seconds: 60 },
   badCredentials: { name: 'bad-credentials', quota: 20, seconds: 60, failsClosed: true },
+  flows: {
+    clone: { name: 'clones', quota: 200, seconds: HOUR },
+    invite: { name: 'invitations', quota: 200, seconds: HOUR },
+    checkout: { name: 'checkouts', quota: 30, seconds: HOUR },
+    publish: { name: 'publications', quota: 100, seconds: HOUR },
+  },
 };
 
 /**

@@ -23,6 +23,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { patternCompiler } from '../guardrails/pattern-compiler.ts';
 import { jsonSchemaValidator } from '../json-schema/json-schema-validator.ts';
+import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { parseCron } from '../schedule/cron-expression.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AggregateCache } from './aggregate-cache.ts';
@@ -41,6 +42,8 @@ export type ContextDeps = {
   readonly blobs: BlobStore;
   readonly authorize: Authorize;
   readonly publicUrl: string;
+  /** If it is missing, no request is limited. */
+  readonly limits?: Pick<RateLimiter, 'chargeFlow'> | undefined;
   readonly now: () => number;
 };
 
@@ -213,7 +216,7 @@ const createAggregateAccess = ({ log, cache }: ContextDeps) => {
  * never repeated.
  */
 export const createContextFactory = (deps: ContextDeps) => {
-  const { vault, reads, blobs, authorize, publicUrl, now } = deps;
+  const { vault, reads, blobs, authorize, publicUrl, limits, now } = deps;
   const { transact, load, history, logEnd, eventAt } = createAggregateAccess(deps);
 
   const contextOf = (request: RequestState): Ctx => {
@@ -246,6 +249,9 @@ export const createContextFactory = (deps: ContextDeps) => {
         }
       },
       require: async (permit, agent_id) => void (await assertMay(permit, agent_id)),
+      limitFlow: async (flow) => {
+        if (!request.progress.execution?.replay) await limits?.chargeFlow(info.tenant, flow, now());
+      },
       inTenant: (tenant) => contextOf({ ...request, info: { ...info, tenant } }),
       newId: () => `c${textFor(request, vault.digest, BASE36, 24)}`,
       uniqueId: (kind, key, generation = 0, tenant = info.tenant) => vault.uniqueId(kind, tenant, key, generation),

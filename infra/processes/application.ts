@@ -95,7 +95,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
   const { log, cache, vault, reads, blobs, logger, publicUrl, address, limits, signIn = API_KEYS_ONLY } = parts;
   const cookies = createCookies(publicUrl);
   const authorize = createAuthorizer({ cache, now });
-  const context = createContextFactory({ log, cache, vault, reads, blobs, authorize, publicUrl, now });
+  const context = createContextFactory({ log, cache, vault, reads, blobs, authorize, publicUrl, limits, now });
 
   const contextOf = (principal: Principal, tenant = PLATFORM) =>
     context({ principal, tenant, requestId: randomUUID(), ip: null, userAgent: null, ifMatch: null });

@@ -1,6 +1,7 @@
 import {
   deliveryCharge,
   deliveryPolicy,
+  type LimitedFlow,
   RATE_LIMIT_POLICIES,
   type RateLimitCharge,
   type RateLimitPolicies,
@@ -26,8 +27,11 @@ type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult }
 const policyText = ({ name, quota, seconds }: RateLimitPolicy): string => `"${name}";q=${quota};w=${seconds}`;
 const stateText = ({ name }: RateLimitPolicy, { remaining, reset }: TakeResult): string => `"${name}";r=${remaining};t=${reset}`;
 
+const FLOW_NAMES: ReadonlySet<string> = new Set(Object.values(RATE_LIMIT_POLICIES.flows).map(({ name }) => name));
+
 const detailOf = ({ name, quota }: RateLimitPolicy): string => {
   if (name === 'webhooks') return `the plan allows ${quota} deliveries per minute`;
+  if (FLOW_NAMES.has(name)) return `a tenant may make ${quota} ${name} per hour: wait before you make more`;
   return `this ${name === 'tenant' ? name : 'credential'} sent too many requests: wait before you send more`;
 };
 
@@ -141,6 +145,16 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     chargeDelivery: (tenant_id: string, quota: number, now: number, report: Report): void | Promise<void> => {
       const { policy, policyText } = policyOfQuota(quota);
       return charge({ charges: [deliveryCharge(policy, tenant_id)], policyText }, now, report);
+    },
+    /** Charges a request that has its own limit per tenant. @throws Refusal rate_limited, which the audit log shows */
+    chargeFlow: async (tenant_id: string, flow: LimitedFlow, now: number): Promise<void> => {
+      const policy = policies.flows[flow];
+      try {
+        await charge({ charges: [{ policy, key: tenant_id }], policyText: policyText(policy) }, now, () => {});
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        throw new Refusal(error.code, error.message, { ...error.extra, recordedIn: tenant_id });
+      }
     },
   };
 };

@@ -25,7 +25,7 @@ const kind: RefusalKind<RefusedRequest, EventWithOrigin> = {
 const withoutOrigin = ({ type, data }: EventWithOrigin): DomainEvent => ({ type, data });
 
 /**
- * Records refusals of requests with 403, for callers that are known. It records them after the response, in a stream of
+ * Records refusals of requests with 403, and those by a limit per tenant, for callers that are known. It records them after the response, in a stream of
  * the tenant in the request's path. Each minute, 60 refusals are recorded one by one, and the others as one count per
  * caller.
  */
@@ -38,7 +38,7 @@ export const accessRefusalWriter = (deps: BatchDeps & { readonly address: (c: Co
   });
   return {
     record: (c: Context, principal: Principal, { code, extra }: Refusal): void => {
-      const [, tenant = PLATFORM, agent_id = null] = TENANT_PATH.exec(c.req.path) ?? [];
+      const [, tenant = extra.recordedIn ?? PLATFORM, agent_id = null] = TENANT_PATH.exec(c.req.path) ?? [];
       const permission = (extra.members?.permission as string | undefined) ?? null;
       const access = { method: c.req.method, path: c.req.path.slice(0, MAX_PATH_LENGTH), code, permission, agent_id };
       const actor = actorOf(principal);

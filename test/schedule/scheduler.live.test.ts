@@ -263,6 +263,23 @@ test('a clock that jumps back fires nothing twice', async () => {
   assert.equal(await decisionsOf(job), [['fired', null, 1]]);
 });
 
+test('a clock that jumps a day forward fires the newest occurrence once and records the others as missed; a jump back changes nothing', async () => {
+  const job = await createJob('day', { interval_minutes: 30, target: target.url.replace('/hook', '/day') });
+  clock.now += 24 * 60 * MINUTE;
+  await until(async () => (await runsOf(job)).at(-1)?.attempts.length === 1);
+  const decisions = await decisionsOf(job);
+  assert.equal(decisions, [...Array.from({ length: 47 }, () => ['missed', null, 0]), ['fired', null, 1]]);
+  clock.now -= 24 * 60 * MINUTE;
+  await pause(1_200);
+  clock.now += 24 * 60 * MINUTE;
+  await pause(1_200);
+  assert.equal(await decisionsOf(job), decisions);
+  assert.is(target.calls.filter(({ url }) => url === '/day').length, 1);
+  clock.now += 30 * MINUTE;
+  await until(async () => (await runsOf(job)).length === 49);
+  await append('cronjob', job, [{ type: 'CronJobPaused', data: {} }]);
+});
+
 test('an occurrence is suppressed while the budget of the hour is used up, and fires in the next hour', async () => {
   clock.now = Math.ceil(clock.now / (60 * MINUTE)) * 60 * MINUTE + 57 * MINUTE;
   await append('agent', AGENT, [{ type: 'AgentBudgetChanged', data: { hourly_limit_micros: 1_000 } }]);
