@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { operationsOf } from '../../api/routes.ts';
+
+/** The operations that the platform must have: a method and a path on each line. */
+const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8')
+  .trimEnd()
+  .split('\n');
+
+/** Operations that the platform has besides: histories of further resources, and pages of the documentation. */
+const FURTHER = [
+  'GET    /',
+  'GET    /admin/models/{model_id}/diff',
+  'GET    /admin/models/{model_id}/history',
+  'GET    /docs/boot.js',
+  'GET    /docs/scalar.js',
+  'GET    /problems/{type}',
+  'GET    /tenant/{tenant_id}/audit-logs/keys',
+  'GET    /tenant/{tenant_id}/diff',
+  'GET    /tenant/{tenant_id}/history',
+  'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',
+  'GET    /tenant/{tenant_id}/skills/{skill_id}/history',
+  'GET    /tenant/{tenant_id}/tools/{tool_id}/diff',
+  'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
+];
+
+/** Operations that do not exist yet: the exchange of mail, and the completion of mentions. */
+const PENDING = /\/(?:mail\/heal|mailboxes(?:\/\{id\})?|messages(?:\/.*)?|attachments\/\{id\}|mail|autocomplete)$/;
+
+const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;
+
+/** An operation without the names of its path parameters, which callers do not send. */
+const shapeOf = (line: string): string => line.replace(/\{\w+\}/g, '{}');
+
+const operations = Object.values(operationsOf({} as Parameters<typeof operationsOf>[0]));
+const existing = [
+  ...operations.map(({ method, path }) => lineOf(method, path)),
+  ...Object.entries(plainPaths).flatMap(([path, methods]) => Object.keys(methods).map((method) => lineOf(method, path))),
+];
+const shapes = new Set(existing.map(shapeOf));
+const knownShapes = new Set([...required, ...FURTHER].map(shapeOf));
+
+test('the list of required operations has no operation twice', () => {
+  assert.ok(required.length > 200);
+  assert.is(new Set(required).size, required.length);
+});
+
+test('every required operation exists', () =>
+  assert.equal(
+    required.filter((line) => !shapes.has(shapeOf(line)) && !(PENDING.test(line) && !line.includes('/sessions/'))),
+    [],
+  ));
+
+test('every operation is a required one, or is named as a further one', () =>
+  assert.equal(
+    existing.filter((line) => !knownShapes.has(shapeOf(line))),
+    [],
+  ));
+
+test.run();
