@@ -7,6 +7,7 @@ import { filePaths } from './files/stored-file.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { publishVersionPaths } from './marketplace/publish-version.ts';
+import { memoryImportPaths } from './memory/import-memory.ts';
 import { systemPaths } from './operations/system-routes.ts';
 import { sessionAttachmentPaths } from './sessions/session-attachment.ts';
 import { skillImportPaths } from './skills/skill-import.ts';
@@ -28,6 +29,7 @@ export const plainPaths: PlainPaths = {
   ...filePaths,
   ...picturePaths,
   ...fileScanPaths,
+  ...memoryImportPaths,
   ...publishVersionPaths,
   ...skillCallPaths,
   ...signInPaths,

@@ -44,6 +44,7 @@ import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { mailboxOperationsOf } from './mail/mailbox.ts';
 import { marketplaceOperationsOf } from './marketplace/listing.ts';
+import { memoryOperations } from './memory/memory.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
 import { redactionOperations } from './redaction/redaction-patterns.ts';
 import { agentRuntimeOperationsOf } from './runners/agent-runtime.ts';
@@ -152,6 +153,7 @@ const areasOf = ({
     ...benchmarkRunOperationsOf(datasets),
   },
   Mail: mailboxOperationsOf(mailDomain),
+  Memory: memoryOperations,
   Marketplace: marketplaceOperationsOf(importPorts),
   Autocomplete: autocompleteOperations,
   Sessions: { ...sessionOperations, ...auditSessionOperations },

@@ -3,6 +3,7 @@ import type { BenchmarkRunEvent } from './benchmarks/benchmark-run.ts';
 import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
+import type { MemoryImportEvent } from './memory/memory-import.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
 
@@ -34,6 +35,11 @@ const ofBenchmarks = {
   BenchmarkTaskScored: ({ trajectory_sha256 }) => (trajectory_sha256 === null ? [] : [trajectory_sha256]),
 } as const satisfies DigestsOf<BenchmarkEvent | BenchmarkRunEvent>;
 
+const ofMemories = {
+  MemoryImportStarted: ({ sha256 }) => [sha256],
+  MemoryImported: ({ segments }) => segments.map(({ sha256 }) => sha256),
+} as const satisfies DigestsOf<MemoryImportEvent>;
+
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,
@@ -41,6 +47,7 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofPictures,
   ...ofListings,
   ...ofBenchmarks,
+  ...ofMemories,
 };
 
 /** The digests of the stored contents that must exist because of this event. */

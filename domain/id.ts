@@ -27,6 +27,8 @@ const EXAMPLE_IDS = {
   benchmark: 'cz9y3t6r1m4k7p0w2q5x8v1n4',
   'benchmark run': 'cq7w2e9r4t1y6u3i8o5p0a2s7',
   upload: 'cg5h8j2k1l4z7x0c3v6b9n2m5',
+  'memory import': 'cw3e6r9t2y5u8i1o4p7a0s3d6',
+  'memory entry': 'cw3e6r9t2y5u8i1o4p7a00001',
   attachment: 'cf4g7h1j0k3l6z9x2c5v8b1n4',
   session: 'cs6d2f9g1h4j7k0l3z8x5c2v1',
   'budget reservation': 'c0aj5k7x2m9q4t6w1y8b3d5f7',

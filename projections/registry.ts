@@ -13,6 +13,7 @@ import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
 import { mailboxes } from './mail/mailbox.ts';
 import { listings } from './marketplace/listing.ts';
+import { memoryImports } from './memory/memory-import.ts';
 import type { AnyProjection } from './projection.ts';
 import { runnerCredentials } from './runners/runner-credential.ts';
 import { blackouts } from './schedule/blackout.ts';
@@ -45,6 +46,7 @@ export const projections = [
   linkedIdentities,
   listings,
   mailboxes,
+  memoryImports,
   models,
   plans,
   replays,

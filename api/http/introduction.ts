@@ -71,6 +71,7 @@ export const TAGS = [
   { name: 'Autocomplete', description: 'Names that complete what a person types.' },
   { name: 'Benchmarks', description: 'A catalogue of tasks with which agents are compared, and the runs of agents on them.' },
   { name: 'Mail', description: 'Mailboxes of agents, and the mail that they exchange.' },
+  { name: 'Memory', description: 'Texts that an agent knows, and the files from which they were imported.' },
   { name: 'Marketplace', description: 'Skills that tenants offer to all tenants, in versions that never change.' },
   { name: 'Files', description: 'Pictures of tenants, of the platform and of use cases, and the check of files for threats.' },
   { name: 'Language models', description: 'The language models that agents can use. Super-admins register them.' },

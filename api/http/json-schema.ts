@@ -95,6 +95,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   marketplace: 'The slug of the listing',
   benchmarks: 'The slug of the benchmark',
   listings: 'The id of the listing',
+  imports: 'The id of the import',
   versions: 'The version',
   connectors: 'The name of the connector: lower-case letters, digits and hyphens',
   'api-keys': 'The id of the API key',

@@ -85,11 +85,14 @@ async function* timed({ body }: Request, limit: number, refuse: () => Refusal): 
   }
 }
 
-/** Yields a content, but ends only when the whole form is known to be valid. */
-async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>): AsyncGenerator<Uint8Array> {
+/**
+ * Yields a content, but ends only when the whole form is known to be valid. Calls `onFault` if the content cannot be read.
+ */
+async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>, onFault: () => void): AsyncGenerator<Uint8Array> {
   try {
     yield* content;
   } catch (error) {
+    onFault();
     // The reason why the form is refused, rather than the one why its file could not be read.
     await valid;
     throw error;
@@ -99,6 +102,9 @@ async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<vo
 
 /** A form: the names of its file and of its texts, which may be absent, and how many bytes the file may have. */
 export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
+
+/** A form whose file may be absent. `check` refuses a form by what it has, before the content of the file ends. */
+type CheckedFormShape = FormShape & { readonly check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => void };
 
 /**
  * What the client says of a file: the name may have any characters, and the type need not be that of the content. The
@@ -137,18 +143,21 @@ const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (
   return { handlers, texts: found };
 };
 
+/** A form that was read. `value` is what became of its file. */
+type ReadForm<T> = { readonly value: T; readonly texts: Readonly<Record<string, string>> };
+
 /**
- * Reads a body of the type multipart/form-data with one file, and with texts. `consume` reads the content of the file
- * while it arrives.
+ * Reads a body of the type multipart/form-data with at most one file, and with texts. `consume` reads the content of the
+ * file while it arrives; without a file, `value` is null.
  * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the errors
- * of `consume`
+ * of `check` and `consume`
  */
-export const streamForm = async <T>(
+export const streamCheckedForm = async <T>(
   parse: ParseForm,
   request: Request,
-  shape: FormShape,
+  shape: CheckedFormShape,
   consume: (file: StreamedFile) => Promise<T>,
-): Promise<{ readonly value: T; readonly texts: Readonly<Record<string, string>> }> => {
+): Promise<ReadForm<T | null>> => {
   const boundary = boundaryIn(request.headers.get('content-type') ?? '');
   assertNotEncoded(request.headers.get('content-encoding'));
   const limit = shape.maxBytes + MAX_OVERHEAD_BYTES;
@@ -158,21 +167,43 @@ export const streamForm = async <T>(
   validity.promise.catch(() => {});
   const aborter = new AbortController();
   let consuming: Promise<T> | undefined;
+  let isReadable = true;
+  const onFault = (): void => {
+    isReadable = false;
+  };
   const { handlers, texts } = partHandlers(shape, ({ filename, contentType, content }) => {
-    consuming = consume({ filename, contentType, content: untilValid(content, validity.promise) });
+    consuming = consume({ filename, contentType, content: untilValid(content, validity.promise, onFault) });
     consuming.catch((error) => aborter.abort(error));
   });
   try {
     const limits = { boundary, maxFileBytes: shape.maxBytes, maxParts: MAX_PARTS, signal: aborter.signal };
     await parse(timed(request, limit, refuse), limits, handlers);
-    if (!consuming) throw invalid(`/${shape.file}`, 'is required', 'required');
+    shape.check(texts, consuming !== undefined);
     validity.resolve();
   } catch (error) {
     validity.reject(error);
-    await consuming?.catch(() => {});
-    throw error;
+    // A consumer that fails stops reading, and that looks like a malformed form: its error is the reason.
+    const failure: unknown = await consuming?.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    throw isReadable && failure ? failure : error;
   }
-  return { value: await consuming, texts };
+  return { value: consuming ? await consuming : null, texts };
+};
+
+/** Reads a form whose file is required (see `streamCheckedForm`). */
+export const streamForm = async <T>(
+  parse: ParseForm,
+  request: Request,
+  shape: FormShape,
+  consume: (file: StreamedFile) => Promise<T>,
+): Promise<ReadForm<T>> => {
+  const check = (_: object, hasFile: boolean): void => {
+    if (!hasFile) throw invalid(`/${shape.file}`, 'is required', 'required');
+  };
+  const { value, texts } = await streamCheckedForm(parse, request, { ...shape, check }, consume);
+  return { value: value!, texts };
 };
 
 /** A file of a form that was read whole. */

@@ -28,6 +28,8 @@ type UploadRoute<Deps> = Pick<PlainRoute<Deps>, 'operationId' | 'description' | 
   readonly row: Pick<Operation, 'method' | 'path' | 'summary' | 'reply' | 'status' | 'noETag'>;
   /** The name of the field with the file. By default, `upload`. */
   readonly field?: string;
+  /** Whether the form may come without the file. */
+  readonly isFileOptional?: true;
   readonly file: string;
   readonly answer: string;
   readonly texts?: z.ZodObject;
@@ -39,7 +41,15 @@ const PROBLEMS = [400, 401, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503];
 const header = { schema: { type: 'string' } };
 
 /** Defines the route of an upload. It is not in a table of operations, because its body is no JSON. */
-export const uploadRoute = <Deps>({ row, field = UPLOAD_FIELD, file, answer, texts, ...route }: UploadRoute<Deps>): PlainRoute<Deps> => {
+export const uploadRoute = <Deps>({
+  row,
+  field = UPLOAD_FIELD,
+  isFileOptional,
+  file,
+  answer,
+  texts,
+  ...route
+}: UploadRoute<Deps>): PlainRoute<Deps> => {
   const status = row.status ?? 200;
   const { properties: fields = {}, required = [] } = (texts ? schemaOf(texts, 'input', {}) : {}) as TextsSchema;
   return plainRoute<Deps, string>({
@@ -54,7 +64,7 @@ export const uploadRoute = <Deps>({ row, field = UPLOAD_FIELD, file, answer, tex
         'multipart/form-data': {
           schema: {
             type: 'object',
-            required: [field, ...required],
+            required: [...(isFileOptional ? [] : [field]), ...required],
             properties: { [field]: { type: 'string', format: 'binary', description: file }, ...fields },
             additionalProperties: false,
           },

@@ -1,9 +1,11 @@
+import { cancelMemoryImport, newImportJob } from '../../commands/memory/import-memory.ts';
 import { cancelReplay, type ReplayFilter, ReplayRequest, requestReplay } from '../../commands/webhooks/replay-deliveries.ts';
 import { invalid } from '../../domain/refusal.ts';
+import { importJob } from '../../projections/memory/memory-import.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { jobById, knownDeliveries, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
 import { Job, replays } from '../../projections/webhooks/replay-job.ts';
-import { type Ctx, type Operations, operation } from '../http/operation.ts';
+import { type Ctx, type LoadedPage, type Operations, operation, type Read } from '../http/operation.ts';
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
 
@@ -13,6 +15,13 @@ const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Pro
   const known = await knownDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, ids });
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) throw invalid(`/ids/${unknown}`, 'there is no such delivery to this integration', 'unknown_delivery');
+};
+
+/** Finds a job. Whoever may read an agent may see the imports into its memory. @throws Refusal forbidden */
+const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read | LoadedPage> => {
+  const found = (await importJob(ctx.reads, ctx.tenant, id)) ?? (await newImportJob(ctx, id));
+  if (!found || !(await ctx.may('agent:read', found.agent_id))) await ctx.require('tenant:integrations:read');
+  return found?.job ?? jobById(ctx.reads, ctx.tenant, id);
 };
 
 /** The operations that send many deliveries again, by a job. */
@@ -40,18 +49,21 @@ export const replayOperations: Operations = {
     method: 'get',
     path: JOB,
     summary: 'Read how far a job is',
-    permit: 'tenant:integrations:read',
+    permit: 'tenant:read',
+    permissionNote:
+      'Requires the permission `tenant:integrations:read`, or, for an import into the memory of an agent, `agent:read` on it.',
     reply: Job,
     projection: replays.name,
-    run: (ctx, { id }) => jobById(ctx.reads, ctx.tenant, id),
+    run: findJob,
   }),
   cancelJob: operation({
     method: 'post',
     path: `${JOB}/cancel`,
     summary: 'Cancel a job',
-    details: 'It takes effect after the present batch of at most 100 deliveries. What was sent before stays sent.',
+    details:
+      'It takes effect after the present batch of at most 100 deliveries. What was sent before stays sent. An import into the memory of an agent ends without entries.',
     permit: 'tenant:integrations:write',
     reply: Job,
-    run: cancelReplay,
+    run: async (ctx, { id }) => (await cancelMemoryImport(ctx, id)) ?? cancelReplay(ctx, { id }),
   }),
 };

@@ -10,6 +10,8 @@ export type KeepFiles = {
   readonly maxBytes: number;
   /** Called with the path and the first bytes of every file, at most HEAD_BYTES. */
   readonly inspect?: (path: string, head: Uint8Array) => void;
+  /** Called with the path and the bytes of every file, piece by piece. The next piece waits for it. */
+  readonly onPiece?: (path: string, bytes: Uint8Array) => Promise<void>;
 };
 
 export const HEAD_BYTES = 65_536;

@@ -64,6 +64,7 @@ const unpackFile = async (
   for await (const piece of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Buffer>) {
     counter.count(size, piece.length);
     checksum = crc32(piece, checksum);
+    await keep.onPiece?.(path, piece);
     if (isKept) pieces.push(piece);
     if (keep.inspect && size.unpacked - piece.length < HEAD_BYTES) head.push(piece);
   }

@@ -18,6 +18,7 @@ import { startTenantEraser } from '../reactors/erase-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startRotationFinisher } from '../reactors/finish-rotations.ts';
 import { startSkillWebhookHider } from '../reactors/hide-skill-webhooks.ts';
+import { startMemoryImporter } from '../reactors/import-memory.ts';
 import { startAgentMessenger } from '../reactors/message-agents.ts';
 import { startMailboxProvisioner } from '../reactors/provision-mailboxes.ts';
 import { type AcknowledgementRecorder, startAcknowledgementRecorder } from '../reactors/record-acknowledgements.ts';
@@ -70,6 +71,13 @@ const openBenchmarkServices = async (config: Config, opener: LazyVault): Promise
   const [vault, place] = [await opener.open(), await openBlobPlace(config)];
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
   return { vault, blobs: openBlobStore(place, vault) };
+};
+
+/** Opens what importing files into memories needs. The modules are loaded only when the first import is requested. */
+const openImportServices = async (config: Config, vault: LazyVault) => {
+  const { openBlobStore } = await import('../blobs/open-blob-store.ts');
+  const { unpackZip } = await import('../archives/unpack-zip.ts');
+  return { blobs: openBlobStore(await openBlobPlace(config), await vault.open()), unpack: unpackZip };
 };
 
 /** Opens the key that signs audit heads. The modules are loaded only when the first head is to be signed. */
@@ -126,6 +134,7 @@ export const work = async (config: Config): Promise<Closable> => {
       vault,
       blobs: () => openBlobPlace(config),
     }),
+    startMemoryImporter({ ...timedParts, services: () => openImportServices(config, vault) }),
   ];
   const eraser = startTenantEraser({
     ...timedParts,

@@ -8,16 +8,18 @@ import type { Table } from '../table.ts';
 export const Job = z
   .object({
     id: idOf('job').nullable().meta({ description: 'The id of the job; null for a dry run, which is not stored' }),
-    kind: z.literal('deliveries_replay').meta({ description: 'What the job does' }),
-    status: z.enum([...ReplayJob.JOB_STATUSES, 'dry_run']).meta({
-      description: '`running`, `done`, `cancelled`; `dry_run`: the deliveries were counted, and nothing is sent',
+    kind: z.enum(['deliveries_replay', 'memory_import']).meta({ description: 'What the job does' }),
+    status: z.enum([...ReplayJob.JOB_STATUSES, 'failed', 'dry_run']).meta({
+      description: '`running`, `done`, `cancelled`, `failed`; `dry_run`: the deliveries were counted, and nothing is sent',
     }),
-    done: z.int().meta({ description: 'How many deliveries were handled: sent, or skipped', examples: [12] }),
-    total: z.int().meta({ description: 'How many deliveries were selected', examples: [50] }),
+    done: z
+      .int()
+      .meta({ description: 'How many deliveries were handled: sent, or skipped; or how many entries are stored', examples: [12] }),
+    total: z.int().meta({ description: 'How many deliveries were selected, or how many entries the file has', examples: [50] }),
     error: z
       .string()
       .nullable()
-      .meta({ description: 'How many of them were skipped, and why; null if none', examples: [null] }),
+      .meta({ description: 'How many of them were skipped, and why; or why the job failed; null if nothing went wrong', examples: [null] }),
     created_at: Timestamp.meta({ description: 'When the job was requested' }),
     finished_at: Timestamp.nullable().meta({ description: 'When the job finished or was cancelled; null until then' }),
   })

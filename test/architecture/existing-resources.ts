@@ -65,6 +65,10 @@ export const createResources = async (p: TestPlatform) => {
     raw: formBody({ name: 'bundle', filename: 'a.zip', content: skillArchive(offer) }, { name: 'version', content: '1.0.0' }),
     headers: { 'content-type': FORM_TYPE },
   });
+  const imported = await p.send('POST', `${p.tenant}/agents/${agent}/memory/import`, {
+    raw: formBody({ name: 'file', filename: 'a.txt', content: 'A text' }),
+    headers: { 'content-type': FORM_TYPE },
+  });
   const benchmark = `b${Math.random().toString(36).slice(2)}`;
   const tasks = { dataset_uri: 'https://example.com/tasks.jsonl', evaluator_strategy: 'exact' };
   await made('/benchmarks', { slug: benchmark, display_name: 'Benchmark', ...tasks });
@@ -94,6 +98,7 @@ export const createResources = async (p: TestPlatform) => {
     blackout,
     mailbox,
     listing,
+    memoryImport: (imported.body as { id: string }).id,
     offer,
     benchmark,
     credentialRequest,
@@ -134,7 +139,11 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
   };
 };
 
-const idIn = (path: string, { keys, hook, account, job, replay, blackout, identity, listing, mailbox }: Resources): string => {
+const idIn = (
+  path: string,
+  { keys, hook, account, job, replay, blackout, identity, listing, mailbox, memoryImport }: Resources,
+): string => {
+  if (path.includes('/imports/')) return memoryImport;
   if (path.includes('/listings/')) return listing;
   if (path.includes('/jobs/')) return replay;
   if (path.includes('cron-jobs')) return job;

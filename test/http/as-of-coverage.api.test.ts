@@ -24,6 +24,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listEvents: 'the events up to a position never change',
   listCredentialRequests: 'a list that is not among those of decisions.md',
   listLinkedIdentities: 'a list that is not among those of decisions.md',
+  listMemory: 'a list that is not among those of decisions.md',
   listTools: 'a list that is not among those of decisions.md; each of them has it',
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
   listDeliveries: 'a list that is not among those of decisions.md; each of them has it',

@@ -7854,6 +7854,119 @@ order by
 limit
   200;
 
+-- importsOfMemory: newest
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."agent_id" = $2
+  and "import"."imported_at" is not null
+order by
+  "import"."imported_at" desc,
+  "import"."id" desc
+limit
+  20;
+
+-- importsOfMemory: next
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."agent_id" = $2
+  and "import"."imported_at" is not null
+  and ("import"."imported_at", "import"."id") <= ($3, $4)
+order by
+  "import"."imported_at" desc,
+  "import"."id" desc
+limit
+  20;
+
+-- importsOfMemory: oldest
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."agent_id" = $2
+  and "import"."imported_at" is not null
+order by
+  "import"."imported_at",
+  "import"."id"
+limit
+  20;
+
+-- importsOfMemory: after the oldest
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."agent_id" = $2
+  and "import"."imported_at" is not null
+  and ("import"."imported_at", "import"."id") >= ($3, $4)
+order by
+  "import"."imported_at",
+  "import"."id"
+limit
+  20;
+
+-- importsOfMemory: of one import
+select
+  "import"."id",
+  "import"."imported_at",
+  "import"."segments"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."agent_id" = $2
+  and "import"."imported_at" is not null
+  and "import"."id" = $3
+order by
+  "import"."imported_at" desc,
+  "import"."id" desc
+limit
+  20;
+
+-- importJob: call
+select
+  "import"."agent_id",
+  "import"."job",
+  "import"."revision"
+from
+  "memory"."imports" as "import"
+where
+  "import"."tenant_id" = $1
+  and "import"."id" = $2;
+
+-- runningImports: call
+select
+  "import"."tenant_id",
+  "import"."id"
+from
+  "memory"."imports" as "import"
+where
+  "import"."running_since" <= $1
+order by
+  "import"."running_since",
+  "import"."id"
+limit
+  20;
+
 -- listingPage: first page
 select
   string_agg("page"."doc", $1) filter (

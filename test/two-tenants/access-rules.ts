@@ -171,6 +171,9 @@ POST   /tenant/{tenant_id}/marketplace/listings/{id}/versions/{version}/yank ten
 POST   /tenant/{tenant_id}/marketplace/install                          tenant:skills:write
 GET    /marketplace                                                     any
 GET    /marketplace/{slug}                                              any
+POST   /tenant/{tenant_id}/agents/{agent_id}/memory/import               agent:settings:write
+GET    /tenant/{tenant_id}/agents/{agent_id}/memory                     agent:read
+DELETE /tenant/{tenant_id}/agents/{agent_id}/memory/imports/{id}        agent:settings:write
 GET    /tenant/{tenant_id}/benchmark-runs                               tenant:read
 POST   /tenant/{tenant_id}/benchmark-runs                               agent:assign in body
 GET    /benchmarks                                                      any

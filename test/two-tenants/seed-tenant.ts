@@ -7,6 +7,7 @@ import type { createTestPlatform } from '../fixtures/test-platform.ts';
 import { createSecondTenant } from '../fixtures/users.ts';
 import { skillArchive } from '../fixtures/zip-archive.ts';
 import { CONFIG_KEY } from './id-positions.ts';
+import { importMemory } from './seed-memory.ts';
 
 export type Platform = Awaited<ReturnType<typeof createTestPlatform>>;
 export type Created = { id: string; user_id: string; key: string; secret: string; url: string; token: string };
@@ -30,6 +31,7 @@ export type ResourceType =
   | 'offered listing'
   | 'version'
   | 'benchmark slug'
+  | 'memory import'
   | 'api key'
   | 'runner key'
   | 'integration'
@@ -182,6 +184,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const file = await uploadFile(p, `${tenant}/sessions/${session}/attachments`, runnerKey.key, slug);
   const listing = await post('/marketplace/listings', { slug, name: 'Offer', summary: 'An offer', description: 'An offer' });
   await publishVersion(p, `${tenant}/marketplace/listings/${listing.id}/versions`, owner, '1.0.0');
+  const memory = { key: owner, text: `Notes of somebody@${slug}.test` };
+  const memoryImport = await importMemory(p, id, agent, memory);
   await reportSubscription(p, id);
   const replayRange = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
   const replay = await post(`/webhook-integrations/${integration.id}/replay`, replayRange);
@@ -197,6 +201,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     connector: 'mailer',
     'use case': 'coding',
     listing: listing.id,
+    'memory import': memoryImport,
     'api key': apiKey.id,
     'runner key': runnerKey.id,
     integration: integration.id,
@@ -215,6 +220,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   };
   const sibling: Resources = {
     'cron job': otherJob.id,
+    'memory import': await importMemory(p, id, second, memory),
     'runner key': otherRunner.id,
     'runner credential': (await issueCredential(p, id, second)).id,
   };

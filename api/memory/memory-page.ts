@@ -1,0 +1,88 @@
+import { readSegment } from '../../commands/memory/memory-segment.ts';
+import { entryIdOf, importIdRange, indexOfEntry, isEntryOf } from '../../domain/memory/entry-id.ts';
+import { type CursorKey, readCursorKey, writeCursor } from '../../projections/cursor.ts';
+import { type ImportedFile, importsOfMemory, MAX_IMPORTS } from '../../projections/memory/memory-import.queries.ts';
+import { type Page, takeUpToPageSize } from '../../projections/read-model.ts';
+import type { Ctx } from '../http/operation.ts';
+import { type PageWindow, parseSort } from '../http/paging.ts';
+
+/** How many segments one request reads at most. A search that needs more answers with fewer entries and a next page. */
+const MAX_SEGMENTS = 32;
+
+export type MemoryFilter = { readonly agent_id: string; readonly q?: string | undefined; readonly import_id?: string | undefined };
+
+/** An entry of the list, or the mark that a segment was read. `key` is its place in the order of the list. */
+type Step = { readonly key: CursorKey; readonly entry: string | null };
+
+type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
+
+const inOrder = <T>(items: readonly T[], descending: boolean): readonly T[] => (descending ? items.toReversed() : items);
+
+/** Returns the segments of an import with the index of the first entry of each. */
+const withStarts = ({ segments }: ImportedFile) => {
+  let start = 0;
+  return segments.map((segment) => {
+    start += segment.entries;
+    return { ...segment, start: start - segment.entries };
+  });
+};
+
+/** Reads the entries of one import in order, beginning after the place `after` if it is in this import. */
+async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }: Walk): AsyncGenerator<Step> {
+  const { id: import_id, imported_at: created_at } = file;
+  const isWithin = after !== null && after[0] === created_at && isEntryOf(import_id, after[1]);
+  const last = isWithin ? indexOfEntry(after[1]) : null;
+  const isLeft = (index: number): boolean => last === null || (descending ? index < last : index > last);
+  for (const { sha256, start, entries } of inOrder(withStarts(file), descending)) {
+    if (!isLeft(descending ? start : start + entries - 1)) continue;
+    const texts = await readSegment(ctx.blobs, sha256);
+    const numbered = inOrder(
+      texts.map((entry, n) => ({ ...entry, index: start + n })),
+      descending,
+    );
+    for (const { text, source, index } of numbered) {
+      if (!isLeft(index) || (q !== undefined && !`${text}\n${source}`.toLowerCase().includes(q))) continue;
+      const id = entryIdOf(import_id, index);
+      yield { key: [created_at, id], entry: JSON.stringify({ id, import_id, text, source, created_at }) };
+    }
+    yield { key: [created_at, entryIdOf(import_id, numbered.at(-1)!.index)], entry: null };
+  }
+}
+
+/** Reads the imports of an agent in order, beginning with the one in which the place `after` is. */
+async function* importsAfter(ctx: Ctx, { agent_id, import_id }: MemoryFilter, { descending, after }: Walk): AsyncGenerator<ImportedFile> {
+  const range = after && importIdRange(after[1]);
+  let [at, id] = [after?.[0] as string | undefined, descending ? range?.last : range?.first];
+  for (let seen = ''; ; ) {
+    const files = await importsOfMemory(ctx.reads, { tenant_id: ctx.tenant, agent_id, import_id, at, id, descending });
+    for (const file of files) if (file.id !== seen) yield file;
+    if (files.length < MAX_IMPORTS) return;
+    const { id: lastId, imported_at } = files.at(-1)!;
+    [at, id, seen] = [imported_at, lastId, lastId];
+  }
+}
+
+/** Yields the entries of a memory in order, and a mark after each segment. */
+async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenerator<Step> {
+  for await (const file of importsAfter(ctx, filter, options)) yield* entriesOf(ctx, file, options);
+}
+
+/**
+ * Returns a page of the entries in the memory of an agent, newest first or as `sort` says. With `q`, only entries whose
+ * text or source contains it, in upper or lower case. @throws Refusal invalid, unavailable, not_configured
+ */
+export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor, sort }: PageWindow): Promise<Page> => {
+  const { descending } = parseSort(sort, ['created_at']);
+  const options = { descending, after: readCursorKey(cursor, 'timestamptz'), q: filter.q?.toLowerCase() };
+  const found: { key: CursorKey; entry: string }[] = [];
+  let segments = 0;
+  let next: CursorKey | null = null;
+  for await (const { key, entry } of walk(ctx, filter, options)) {
+    if (entry !== null) found.push({ key, entry });
+    else if (++segments === MAX_SEGMENTS) next = key;
+    if (found.length > limit || next) break;
+  }
+  const taken = takeUpToPageSize(found.slice(0, limit).map(({ entry }) => entry));
+  if (taken.length < found.length) next = found[taken.length - 1]!.key;
+  return { body: `[${taken.join(',\n')}]`, next: next && writeCursor(next) };
+};

@@ -1,0 +1,114 @@
+import {
+  createEntryReader,
+  type EntryReader,
+  looksLikeJsonLine,
+  MAX_IMPORT_ENTRIES,
+  type NewEntry,
+  shownSource,
+} from '../../domain/memory/memory-entry.ts';
+import type { Format } from '../../domain/memory/memory-import.ts';
+import { invalid, Refusal } from '../../domain/refusal.ts';
+import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
+import type { Unpack } from '../skills/archive.ts';
+
+/** What reading a file needs. `onEntries` gets the entries in order; the next ones wait for it. */
+export type ReaderParts = {
+  readonly unpack: Unpack;
+  /** The field of the request that leads to the file. */
+  readonly pointer: string;
+  readonly source: string;
+  readonly onEntries: (entries: readonly NewEntry[]) => Promise<void> | void;
+};
+
+/** Reads a file piece by piece. `end` must be called after the last piece. They throw Refusal invalid, too_large. */
+export type FileReader = { readonly add: (bytes: Uint8Array) => Promise<void>; readonly end: () => Promise<void> };
+
+/** How many bytes of a file are needed to find its format. */
+export const FORMAT_HEAD_BYTES = 65_536;
+const ZIP = Buffer.from('PK\x03\x04', 'latin1');
+const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
+const JSON_LINES_TYPE = /^application\/(?:jsonl|x-jsonlines|x-ndjson|ndjson)\b/i;
+const TEXT_NAME = /\.(?:txt|md|markdown)$/i;
+
+/** Returns the format of a file by its name, its declared type, and its first bytes. */
+export const formatOf = (filename: string, contentType: string | null, head: Uint8Array): Format => {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+  if (/\.zip$/i.test(filename) || bytes.subarray(0, ZIP.length).equals(ZIP)) return 'zip';
+  if (JSON_LINES_NAME.test(filename) || JSON_LINES_TYPE.test(contentType ?? '')) return 'jsonl';
+  if (TEXT_NAME.test(filename)) return 'text';
+  return looksLikeJsonLine(bytes.toString('utf8').trimStart().split('\n', 1)[0]!) ? 'jsonl' : 'text';
+};
+
+/** Files that operating systems add to archives. */
+const isHidden = (path: string): boolean => path.split('/').some((name) => name.startsWith('.') || name === '__MACOSX');
+
+/** The rules of archives name the field `upload`. Here it can have another name. */
+const throwAt = (pointer: string, error: unknown): never => {
+  if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== '/upload') throw error;
+  const { code, message } = error.extra.errors[0];
+  throw invalid(pointer, message, code);
+};
+
+/** Reads the texts of a zip archive while they are unpacked. No text is in memory as a whole. */
+const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
+  let path = '';
+  let reader: EntryReader | undefined;
+  const endText = async (): Promise<void> => {
+    if (reader) await onEntries(reader.end());
+  };
+  const onPiece = async (of: string, bytes: Uint8Array): Promise<void> => {
+    if (isHidden(of)) return;
+    if (of !== path || !reader) {
+      await endText();
+      path = of;
+      const origin = { pointer, name: JSON.stringify(of), source: shownSource(of) };
+      reader = createEntryReader(JSON_LINES_NAME.test(of) ? 'jsonl' : 'text', origin);
+    }
+    await onEntries(reader.add(bytes));
+  };
+  await unpack(archive, { isKept: () => false, maxBytes: 0, onPiece }).catch((error: unknown) => throwAt(pointer, error));
+  await endText();
+};
+
+/** Collects an archive, which can be unpacked only as a whole, and unpacks it at its end. */
+const createArchiveReader = (parts: ReaderParts): FileReader => {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  return {
+    add: async (bytes) => {
+      size += bytes.length;
+      if (size > MAX_ARCHIVE_BYTES)
+        throw new Refusal('too_large', `A zip archive may have at most ${MAX_ARCHIVE_BYTES} bytes`, {
+          members: { limit: MAX_ARCHIVE_BYTES },
+        });
+      pieces.push(Uint8Array.from(bytes));
+    },
+    end: () => readArchive(Buffer.concat(pieces), parts),
+  };
+};
+
+/** Creates the reader of a file. It refuses a file without entries, or with too many. */
+export const createFileReader = (format: Format, parts: ReaderParts): FileReader => {
+  const { pointer, source, onEntries } = parts;
+  let total = 0;
+  const counted: ReaderParts['onEntries'] = (entries) => {
+    total += entries.length;
+    if (total > MAX_IMPORT_ENTRIES) throw invalid(pointer, `The file has more than ${MAX_IMPORT_ENTRIES} entries`, 'too_many_entries');
+    return onEntries(entries);
+  };
+  const assertAny = (): void => {
+    if (total === 0) throw invalid(pointer, 'The file has no text', 'no_entries');
+  };
+  if (format === 'zip') {
+    const archive = createArchiveReader({ ...parts, onEntries: counted });
+    return { add: archive.add, end: () => archive.end().then(assertAny) };
+  }
+  const reader = createEntryReader(format, { pointer, name: 'The file', source });
+  return {
+    add: async (bytes) => counted(reader.add(bytes)),
+    end: async () => {
+      await counted(reader.end());
+      assertAny();
+    },
+  };
+};

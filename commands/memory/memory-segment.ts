@@ -1,0 +1,44 @@
+import type { NewEntry } from '../../domain/memory/memory-entry.ts';
+import type { Segment } from '../../domain/memory/memory-import.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Blobs } from '../blobs.ts';
+
+/** About how many bytes the entries of a segment have. */
+const SEGMENT_BYTES = 262_144;
+
+/** Creates a function that stores entries in segments, and one that stores the last ones and returns all segments. */
+export const createSegmentWriter = (blobs: Blobs) => {
+  const segments: Segment[] = [];
+  let lines: string[] = [];
+  let bytes = 0;
+  const flush = async (): Promise<void> => {
+    const { sha256 } = await blobs.put(Buffer.from(lines.join('\n')));
+    segments.push({ sha256, entries: lines.length });
+    lines = [];
+    bytes = 0;
+  };
+  return {
+    add: async (entries: readonly NewEntry[]): Promise<void> => {
+      for (const entry of entries) {
+        const line = JSON.stringify(entry);
+        lines.push(line);
+        bytes += line.length;
+        if (bytes >= SEGMENT_BYTES) await flush();
+      }
+    },
+    finish: async (): Promise<readonly Segment[]> => {
+      if (lines.length > 0) await flush();
+      return segments;
+    },
+    /** How many entries are stored. */
+    stored: (): number => segments.reduce((sum, { entries }) => sum + entries, 0),
+  };
+};
+
+/** Returns the entries of a segment. @throws Refusal unavailable, not_configured */
+export const readSegment = async (blobs: Blobs, sha256: string): Promise<readonly NewEntry[]> => {
+  const blob = await blobs.get(sha256);
+  if (!blob) throw new Refusal('unavailable', 'The memory of the agent cannot be read', { retryAfter: 60 });
+  const text = Buffer.concat(await Array.fromAsync(blob.content)).toString('utf8');
+  return text.split('\n').map((line) => JSON.parse(line) as NewEntry);
+};

@@ -1,0 +1,127 @@
+import { cleanDisplayText } from '../fields.ts';
+import { invalid } from '../refusal.ts';
+
+/** An entry as an import reads it: a text, and where it came from. */
+export type NewEntry = { readonly text: string; readonly source: string };
+
+/** The most characters of an entry that a line of JSON Lines may have. */
+export const MAX_ENTRY_LENGTH = 65_536;
+export const MAX_IMPORT_ENTRIES = 100_000;
+/** A plain text is divided into entries of at most this many characters. */
+export const MAX_PART_LENGTH = 8_000;
+/** From this length on, an entry of a plain text ends at the next empty line. */
+const FULL_PART_LENGTH = 4_000;
+const MAX_LINE_LENGTH = 1_000_000;
+const MAX_SOURCE_LENGTH = 1_024;
+
+/** Reads the entries of one text while it arrives, in UTF-8. `end` returns the last ones. They throw Refusal invalid. */
+export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
+
+/** Where a text is: the field of the request that leads to it, its name in messages, and the source of its entries. */
+export type TextOrigin = { readonly pointer: string; readonly name: string; readonly source: string };
+
+/** Returns a source of entries as it can be shown on one line. */
+export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
+
+/** Creates a function that decodes a text piece by piece. It throws Refusal invalid if it is no text in UTF-8. */
+const createDecoder = ({ pointer, name }: TextOrigin) => {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (bytes?: Uint8Array): string => {
+    try {
+      const text = decoder.decode(bytes, { stream: bytes !== undefined });
+      if (!text.includes('\0')) return text;
+    } catch {}
+    throw invalid(pointer, `${name} is not a text in UTF-8`, 'no_text');
+  };
+};
+
+/** Where a line that is too long is cut: after its last space, and not within a character. */
+const cutAt = (line: string): number => {
+  const space = line.lastIndexOf(' ', MAX_PART_LENGTH - 1) + 1;
+  if (space > 0) return space;
+  return /[\ud800-\udbff]/.test(line[MAX_PART_LENGTH - 1]!) ? MAX_PART_LENGTH - 1 : MAX_PART_LENGTH;
+};
+
+/** Joins the lines of a plain text to entries: whole paragraphs where they are short enough. */
+const createPartJoiner = (source: string) => {
+  let part = '';
+  const flush = (): NewEntry[] => {
+    const text = part.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
+    part = '';
+    return text === '' ? [] : [{ text, source }];
+  };
+  const addLine = (line: string): NewEntry[] => {
+    if (line.trim() === '' && part.length >= FULL_PART_LENGTH) return flush();
+    const full = part.length + line.length + 1 > MAX_PART_LENGTH ? flush() : [];
+    let rest = line;
+    while (rest.length > MAX_PART_LENGTH - 1) {
+      part = rest.slice(0, cutAt(rest));
+      rest = rest.slice(part.length);
+      full.push(...flush());
+    }
+    part += `${rest}\n`;
+    return full;
+  };
+  return { addLine, flush };
+};
+
+/** Parses a line of JSON Lines: an object with a `text`, or only the text. Null if it is neither. */
+const parseLine = (line: string): { readonly text: unknown; readonly source?: unknown } | null => {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'string') return { text: value };
+    return typeof value === 'object' && value !== null && 'text' in value ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const isStorable = (text: unknown): text is string => typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
+
+/** Whether a line can only be one of JSON Lines. */
+export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
+
+/** Reads one line of JSON Lines. @throws Refusal invalid, with the number of the line */
+const entryOfLine = (line: string, number: number, { pointer, name, source }: TextOrigin): NewEntry => {
+  const refuse = (message: string) => invalid(pointer, `Line ${number} of ${name} ${message}`, 'malformed_line');
+  const found = parseLine(line);
+  if (!found) throw refuse('is neither a JSON object with the field text nor a JSON string');
+  if (!isStorable(found.text)) throw refuse('has a text that is not a string, or contains U+0000 or an unpaired surrogate');
+  if (found.text.trim() === '' || found.text.length > MAX_ENTRY_LENGTH)
+    throw refuse(`has a text that does not have 1 to ${MAX_ENTRY_LENGTH} characters`);
+  if (found.source === undefined || found.source === null) return { text: found.text, source };
+  const shown = isStorable(found.source) && found.source.length <= MAX_SOURCE_LENGTH ? found.source : null;
+  if (shown === null || cleanDisplayText(shown, MAX_SOURCE_LENGTH) !== shown)
+    throw refuse(`has a source that is not a text of 1 to ${MAX_SOURCE_LENGTH} characters on one line`);
+  return { text: found.text, source: shown };
+};
+
+/** Cuts decoded text into lines. `onLine` gets each with its number, from 1. */
+const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: () => Error) => {
+  let rest = '';
+  let number = 0;
+  return {
+    add: (text: string): NewEntry[] => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop()!;
+      if (rest.length > MAX_LINE_LENGTH) throw tooLong();
+      const entries: NewEntry[] = [];
+      for (const line of lines) entries.push(...onLine(line.endsWith('\r') ? line.slice(0, -1) : line, ++number));
+      return entries;
+    },
+    end: (): NewEntry[] => (rest === '' ? [] : onLine(rest, ++number)),
+  };
+};
+
+/** Creates the reader of a text, as plain text or as JSON Lines. */
+export const createEntryReader = (format: 'text' | 'jsonl', origin: TextOrigin): EntryReader => {
+  const decode = createDecoder(origin);
+  const tooLong = () => invalid(origin.pointer, `${origin.name} has a line of more than ${MAX_LINE_LENGTH} characters`, 'line_too_long');
+  if (format === 'text') {
+    const { addLine, flush } = createPartJoiner(origin.source);
+    const lines = createLineCutter(addLine, tooLong);
+    return { add: (bytes) => lines.add(decode(bytes)), end: () => [...lines.add(decode()), ...lines.end(), ...flush()] };
+  }
+  const lines = createLineCutter((line, number) => (line.trim() === '' ? [] : [entryOfLine(line, number, origin)]), tooLong);
+  return { add: (bytes) => lines.add(decode(bytes)), end: () => [...lines.add(decode()), ...lines.end()] };
+};

@@ -1,0 +1,120 @@
+import type { Recorded } from '../event.ts';
+import { conflict, notFound } from '../refusal.ts';
+
+/** The import of a file into the memory of an agent. */
+export const category = 'memoryimport';
+
+export const FORMATS = ['text', 'jsonl', 'zip'] as const;
+export const IMPORT_STATUSES = ['running', 'done', 'failed'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** The file of an import. `source` is where it came from, and `entries` the number of entries that it has. */
+export type MemoryFile = {
+  readonly sha256: string;
+  readonly size_bytes: number;
+  readonly format: Format;
+  readonly source: string;
+  readonly entries: number;
+};
+
+/** Successive entries of an import. They are a stored content with this digest. */
+export type Segment = { readonly sha256: string; readonly entries: number };
+
+export type MemoryImportEvent =
+  | { type: 'MemoryImportStarted'; data: MemoryFile & { readonly agent_id: string } }
+  | { type: 'MemoryImportAdvanced'; data: { readonly agent_id: string; readonly done: number } }
+  | { type: 'MemoryImported'; data: { readonly agent_id: string; readonly entries: number; readonly segments: readonly Segment[] } }
+  | { type: 'MemoryImportFailed'; data: { readonly agent_id: string; readonly error: string } }
+  | { type: 'MemoryImportUndone'; data: { readonly agent_id: string } };
+
+/** `done` entries are stored so far, of `entries`. */
+export type MemoryImport = MemoryFile & {
+  readonly status: 'absent' | 'undone' | (typeof IMPORT_STATUSES)[number];
+  readonly id: string;
+  readonly agent_id: string;
+  readonly done: number;
+  readonly error: string | null;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+};
+
+export const initial: MemoryImport = {
+  status: 'absent',
+  id: '',
+  agent_id: '',
+  sha256: '',
+  size_bytes: 0,
+  format: 'text',
+  source: '',
+  entries: 0,
+  done: 0,
+  error: null,
+  created_at: '',
+  finished_at: null,
+};
+
+export const evolve = (memory: MemoryImport, { type, data, id, at }: Recorded<MemoryImportEvent>): MemoryImport => {
+  switch (type) {
+    case 'MemoryImportStarted':
+      return { ...memory, ...data, status: 'running', id, created_at: at };
+    case 'MemoryImportAdvanced':
+      return { ...memory, done: data.done };
+    case 'MemoryImported':
+      return { ...memory, status: 'done', done: data.entries, finished_at: at };
+    case 'MemoryImportFailed':
+      return { ...memory, status: 'failed', error: data.error, finished_at: at };
+    case 'MemoryImportUndone':
+      return { ...memory, status: 'undone', finished_at: at };
+  }
+};
+
+/** Starts the import of a stored file. */
+export const start =
+  (agent_id: string, { sha256, size_bytes, format, source, entries }: MemoryFile) =>
+  (memory: MemoryImport): MemoryImportEvent[] => {
+    if (memory.status !== 'absent') return [];
+    return [{ type: 'MemoryImportStarted', data: { agent_id, sha256, size_bytes, format, source, entries } }];
+  };
+
+/** Records that `done` entries are stored. Does nothing unless the import runs and has fewer of them. */
+export const advance =
+  (done: number) =>
+  ({ status, agent_id, done: before }: MemoryImport): MemoryImportEvent[] =>
+    status === 'running' && done > before ? [{ type: 'MemoryImportAdvanced', data: { agent_id, done } }] : [];
+
+/** Adds the entries to the memory, all at once. Does nothing unless the import runs. */
+export const finish =
+  (segments: readonly Segment[]) =>
+  ({ status, agent_id }: MemoryImport): MemoryImportEvent[] => {
+    if (status !== 'running') return [];
+    const entries = segments.reduce((sum, segment) => sum + segment.entries, 0);
+    return [{ type: 'MemoryImported', data: { agent_id, entries, segments } }];
+  };
+
+/** Ends an import without entries. Does nothing unless it runs. */
+export const fail =
+  (error: string) =>
+  ({ status, agent_id }: MemoryImport): MemoryImportEvent[] =>
+    status === 'running' ? [{ type: 'MemoryImportFailed', data: { agent_id, error } }] : [];
+
+/**
+ * Removes all entries of an import from the memory of the agent. An import that runs ends.
+ * @throws Refusal not_found if the agent has no such import, or it was undone
+ */
+export const undo =
+  (agent_id: string) =>
+  (memory: MemoryImport): MemoryImportEvent[] => {
+    if (memory.status === 'absent' || memory.status === 'undone' || memory.agent_id !== agent_id) throw notFound();
+    return [{ type: 'MemoryImportUndone', data: { agent_id } }];
+  };
+
+/**
+ * Cancels an import that runs. Doing it again changes nothing.
+ * @throws Refusal not_found, or conflict if the import has ended
+ */
+export const cancel = (memory: MemoryImport): MemoryImportEvent[] => {
+  if (memory.status === 'absent') throw notFound();
+  if (memory.status === 'undone') return [];
+  if (memory.status === 'running') return [{ type: 'MemoryImportUndone', data: { agent_id: memory.agent_id } }];
+  throw conflict('/path/id', 'job_finished', 'The job has finished: there is nothing to cancel');
+};

@@ -1,0 +1,27 @@
+import type { FailedEgress } from '../../commands/egress-failure.ts';
+import { type FileHost, MAX_MEMORY_FILE_BYTES } from '../../commands/memory/import-memory.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { GuardedClient } from '../egress/guarded-client.ts';
+
+/** How long reading a file may take, with redirects, in milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+const failureOf = (error: unknown): FailedEgress => {
+  if (error instanceof EgressError) return { failure: error.failure, message: error.message };
+  throw error;
+};
+
+/** Creates the client that reads files from URLs. */
+export const createFileHost = (client: GuardedClient): FileHost => ({
+  download: async (url, consume) => {
+    try {
+      const { status, body, discard } = await client.request({ url, maxBytes: MAX_MEMORY_FILE_BYTES, totalMs: TIMEOUT_MS });
+      if (status === 200) return { value: await consume(body), failed: null };
+      discard();
+      const message = `${new URL(url).hostname} answers the request for the file with ${status}`;
+      return { value: null, failed: { failure: 'bad_response', message } };
+    } catch (error) {
+      return { value: null, failed: failureOf(error) };
+    }
+  },
+});

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { finishImport, IMPORTER, type ImporterPorts } from '../../commands/memory/import-memory.reactor.ts';
+import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { runningImports } from '../../projections/memory/memory-import.queries.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
+
+const INTERVAL_MS = 1_000;
+const LOCK = 'reactor memory imports';
+
+type Services = { readonly blobs: BlobStore; readonly unpack: ImporterPorts['unpack'] };
+
+/** What importing files needs. `services` is called when the first import is requested. */
+export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; readonly services: () => Promise<Services> };
+
+/** Creates the ports of the reactor. `now` returns the present time in milliseconds. */
+export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => number): ImporterPorts => {
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  return {
+    unpack,
+    blobsOf: blobs.of,
+    load: async ({ tenant_id, id }) => (await cache.refresh(MemoryImport, tenant_id, id)).state,
+    transact: async ({ tenant_id, id }, decide) => {
+      const at = new Date(now()).toISOString();
+      const meta = { tenant: tenant_id, actor: IMPORTER, at, v: 1 };
+      const { state } = await transact({ aggregate: MemoryImport, tenant: tenant_id, id, decide, meta, seed: randomUUID() });
+      return state;
+    },
+  };
+};
+
+/** Finishes the imports into memories of agents, one after another. One process at a time does it. */
+export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
+  const { logger, now = Date.now } = parts;
+  let opened: Promise<ImporterPorts> | undefined;
+  const openPorts = (): Promise<ImporterPorts> => {
+    opened ??= services().then(
+      (found) => importerPorts(log, found, now),
+      (error: unknown) => {
+        opened = undefined;
+        throw error;
+      },
+    );
+    return opened;
+  };
+  return startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'files cannot be imported into memories now; trying again',
+      run: async (reads, at) => {
+        const due = await runningImports(reads, at);
+        if (due.length === 0) return false;
+        const ports = await openPorts();
+        for (const ref of due)
+          await finishImport(ports, ref).catch((error: Error) =>
+            logger.warn({ import: ref.id, reason: error.message }, 'a file cannot be imported into a memory now; trying again'),
+          );
+        return false;
+      },
+    },
+    parts,
+  );
+};

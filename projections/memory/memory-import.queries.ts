@@ -1,0 +1,92 @@
+import type { Segment } from '../../domain/memory/memory-import.ts';
+import { defineQuery } from '../query.ts';
+import type { Doc, Reads } from '../read-model.ts';
+
+/** The most imports that `importsOfMemory` returns. */
+export const MAX_IMPORTS = 20;
+
+/** Where to go on: after the import with this time, or within it, if its id is between these. */
+type Boundary = { readonly at: string | undefined; readonly id: string | undefined };
+type Selected = Boundary & { readonly tenant_id: string; readonly agent_id: string; readonly import_id?: string | undefined };
+
+const newestFirst = defineQuery((db, { tenant_id, agent_id, import_id, at, id }: Selected) =>
+  db
+    .selectFrom('memory.imports as import')
+    .select(['import.id', 'import.imported_at', 'import.segments'])
+    .where('import.tenant_id', '=', tenant_id)
+    .where('import.agent_id', '=', agent_id)
+    .where('import.imported_at', 'is not', null)
+    .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
+    .$if(at !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), '<=', tuple(at!, id!) as never)),
+    )
+    .orderBy('import.imported_at', 'desc')
+    .orderBy('import.id', 'desc')
+    .limit(({ lit }) => lit(MAX_IMPORTS)),
+);
+
+const oldestFirst = defineQuery((db, { tenant_id, agent_id, import_id, at, id }: Selected) =>
+  db
+    .selectFrom('memory.imports as import')
+    .select(['import.id', 'import.imported_at', 'import.segments'])
+    .where('import.tenant_id', '=', tenant_id)
+    .where('import.agent_id', '=', agent_id)
+    .where('import.imported_at', 'is not', null)
+    .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
+    .$if(at !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), '>=', tuple(at!, id!) as never)),
+    )
+    .orderBy('import.imported_at')
+    .orderBy('import.id')
+    .limit(({ lit }) => lit(MAX_IMPORTS)),
+);
+
+/** An import whose entries are in the memory of the agent. Its segments have the entries in their order. */
+export type ImportedFile = { readonly id: string; readonly imported_at: string; readonly segments: readonly Segment[] };
+
+/**
+ * Returns imports into the memory of an agent whose entries are there, in order. With `at`, only those from this time on,
+ * and with this time, from this id on.
+ */
+export const importsOfMemory = async (
+  reads: Reads,
+  { descending, ...selected }: Selected & { readonly descending: boolean },
+): Promise<ImportedFile[]> => {
+  const rows = await reads.rows(descending ? newestFirst : oldestFirst, selected);
+  return rows.map(({ id, imported_at, segments }) => ({
+    id: id!,
+    imported_at: imported_at!,
+    segments: (JSON.parse(segments!) as { segments: Segment[] }).segments,
+  }));
+};
+
+const jobQuery = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: string }) =>
+  db
+    .selectFrom('memory.imports as import')
+    .select(['import.agent_id', 'import.job', 'import.revision'])
+    .where('import.tenant_id', '=', tenant_id)
+    .where('import.id', '=', id),
+);
+
+/** Returns the agent of an import, and its job; null if there is no such import. */
+export const importJob = async (reads: Reads, tenant_id: string, id: string): Promise<{ agent_id: string; job: Doc } | null> => {
+  const [found] = await reads.rows(jobQuery, { tenant_id, id });
+  return found ? { agent_id: found.agent_id!, job: { doc: found.job, revision: found.revision } } : null;
+};
+
+/** The most imports that `runningImports` returns. */
+const MAX_RUNNING = 20;
+
+const running = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('memory.imports as import')
+    .select(['import.tenant_id', 'import.id'])
+    .where('import.running_since', '<=', at)
+    .orderBy('import.running_since')
+    .orderBy('import.id')
+    .limit(({ lit }) => lit(MAX_RUNNING)),
+);
+
+/** Returns the imports that run at this time, the oldest first. */
+export const runningImports = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
+  reads.rows(running, { at });

@@ -1,0 +1,157 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
+import * as MemoryImport from '../../domain/memory/memory-import.ts';
+import { createMemoryPlatform, type Entry, fileOf, type Json, linesOf, textsOf } from '../fixtures/memory-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const { p, ports, newAgent, memoryOf, post, finishImports, imported, list, recorded } = await createMemoryPlatform();
+
+test('the list has every entry once through its pages, newest first, and reversed with sort=created_at', async () => {
+  const agent = await newAgent();
+  const texts = Array.from({ length: 70 }, (_, n) => `entry ${n} ${'x'.repeat(20_000)}`);
+  await imported(agent, linesOf(...texts.slice(0, 30)), 'a.jsonl');
+  await imported(agent, linesOf(...texts.slice(30, 33)), 'b.jsonl');
+  await imported(agent, linesOf(...texts.slice(33)), 'c.jsonl');
+  const pagesOf = async (query: string) => {
+    const found: string[] = [];
+    for (let path: string | null = `${memoryOf(agent)}?limit=7${query}`; path; ) {
+      const { status, body, headers, text }: Awaited<ReturnType<typeof p.send>> = await p.send('GET', path);
+      assert.is(status, 200, text);
+      assert.ok((body as Entry[]).length <= 7);
+      found.push(...textsOf(body as Entry[]));
+      path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? null;
+    }
+    return found;
+  };
+  assert.equal(await pagesOf(''), texts.toReversed());
+  assert.equal(await pagesOf('&sort=-created_at'), texts.toReversed());
+  assert.equal(await pagesOf('&sort=created_at'), texts);
+  assert.equal(
+    await pagesOf('&q=ENTRY%206'),
+    [69, 68, 67, 66, 65, 64, 63, 62, 61, 60, 6].map((n) => texts[n]),
+  );
+  assert.equal(await pagesOf('&q=b.jsonl'), texts.slice(30, 33).toReversed());
+});
+
+test('a search through more than 32 segments goes on with the next page and finds everything', async () => {
+  const agent = await newAgent();
+  const texts = Array.from({ length: 500 }, (_, n) => (n === 3 ? 'the needle' : 'y'.repeat(30_000)));
+  await imported(agent, linesOf(...texts), 'a.jsonl');
+  const first = await p.send('GET', `${memoryOf(agent)}?q=needle`);
+  assert.equal(first.body, []);
+  const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link')!)![1]!;
+  const second = await p.send('GET', next);
+  assert.equal(textsOf(second.body as Entry[]), ['the needle']);
+  assert.is(second.headers.get('link'), null);
+});
+
+test('undoing an import removes all of its entries and no other, and a second time it is not found', async () => {
+  const agent = await newAgent();
+  const other = await newAgent();
+  const kept = await imported(agent, linesOf('kept 1', 'kept 2'), 'a.jsonl');
+  const undone = await imported(agent, linesOf('undone 1', 'undone 2'), 'a.jsonl');
+  const undo = (of: string) => p.send('DELETE', `${memoryOf(of)}/imports/${undone}`);
+  assert.is((await undo(other)).status, 404, 'of another agent');
+  assert.is((await undo(agent)).status, 204);
+  assert.equal(textsOf(await list(agent)), ['kept 2', 'kept 1']);
+  assert.equal(textsOf(await list(agent, `?import_id=${kept}`)), ['kept 2', 'kept 1']);
+  assert.equal(await list(agent, `?import_id=${undone}`), []);
+  assert.is((await undo(agent)).status, 404);
+  assert.is(p.eventsOf('MemoryImportUndone').length, 1);
+});
+
+test('an import that is undone before its job has run adds no entries', async () => {
+  const agent = await newAgent();
+  const { body } = await post(agent, [fileOf('never')]);
+  const { id } = body as { id: string };
+  assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`)).status, 204);
+  await finishImports();
+  await finishImport(ports, { tenant_id: p.tenant_id, id });
+  assert.equal(await list(agent), []);
+  assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).status, 'cancelled');
+});
+
+test('a large import shows its progress, and is done by another worker after a crash, without an entry twice', async () => {
+  const agent = await newAgent();
+  const texts = Array.from({ length: 25_000 }, (_, n) => `entry ${n} ${'z'.repeat(100)}`);
+  const { body } = await post(agent, [fileOf(linesOf(...texts), 'a.jsonl')]);
+  const { id } = body as { id: string };
+  const ref = { tenant_id: p.tenant_id, id };
+  let appends = 0;
+  const crashing = {
+    ...ports,
+    transact: async (of: typeof ref, decide: Parameters<typeof ports.transact>[1]) => {
+      if (appends++ === 1) throw new Error('killed');
+      return ports.transact(of, decide);
+    },
+  };
+  await finishImport(crashing, ref).catch((error: Error) => assert.is(error.message, 'killed'));
+  const job = (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as { done: number; total: number; status: string };
+  assert.equal([job.status, job.total], ['running', 25_000]);
+  assert.ok(job.done >= 10_000 && job.done < 25_000, `${job.done}`);
+  assert.equal(await list(agent), [], 'entries appear all at once');
+  await finishImport(ports, ref);
+  await finishImport(ports, ref);
+  assert.is(p.eventsOf('MemoryImported').filter((event) => event.id === id).length, 1);
+  assert.equal(textsOf(await list(agent, '?limit=2')), [texts[24_999], texts[24_998]]);
+  assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).done, 25_000);
+});
+
+test('a job that runs can be cancelled; a finished one is 409', async () => {
+  const agent = await newAgent();
+  const { body } = await post(agent, [fileOf('text')]);
+  const { id } = body as { id: string };
+  const cancel = () => p.send('POST', `${p.tenant}/jobs/${id}/cancel`, {});
+  const { status, body: job } = await cancel();
+  assert.equal([status, (job as Json).status, (job as Json).kind], [200, 'cancelled', 'memory_import']);
+  assert.is((await cancel()).status, 200);
+  const done = await imported(agent, 'text');
+  assert.is((await p.send('POST', `${p.tenant}/jobs/${done}/cancel`, {})).status, 409);
+});
+
+test('an import whose stored file is lost fails with the reason', async () => {
+  const agent = await newAgent();
+  const { body } = await post(agent, [fileOf('lost')]);
+  const { id } = body as { id: string };
+  const missing = { ...ports, blobsOf: (tenant: string) => ({ ...ports.blobsOf(tenant), get: async () => null }) };
+  await finishImport(missing, { tenant_id: p.tenant_id, id });
+  const job = (await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json;
+  assert.equal([job.status, job.error], ['failed', 'The file is no longer stored']);
+});
+
+test('the texts of a memory are neither in the log nor in the read models', async () => {
+  const agent = await newAgent();
+  await imported(agent, linesOf('a very secret canary'), 'a.jsonl');
+  assert.equal(textsOf(await list(agent)), ['a very secret canary']);
+  assert.not.ok(recorded().includes('canary'));
+  const rows = [...p.foldedRows('memory', 'imports').values()];
+  assert.ok(rows.length > 0);
+  assert.not.ok(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes('canary'));
+});
+
+test('who may only read an agent sees its memory and the job, but imports and undoes nothing', async () => {
+  const agent = await newAgent();
+  const id = await imported(agent, 'text');
+  const { user_id, key } = await addMember(p, 'MEMBER');
+  assert.is((await p.send('GET', memoryOf(agent), { key })).status, 404);
+  assert.is((await p.send('GET', `${p.tenant}/jobs/${id}`, { key })).status, 403);
+  await p.send('POST', `${p.tenant}/agents/${agent}/grants`, { body: { user_id, role: 'VIEWER' } });
+  assert.is((await p.send('GET', memoryOf(agent), { key })).status, 200);
+  assert.is((await p.send('GET', `${p.tenant}/jobs/${id}`, { key })).status, 200);
+  assert.is((await post(agent, [fileOf('x')], {}, key)).status, 403);
+  assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`, { key })).status, 403);
+});
+
+test('a stored import is decided on once: a second start, advance or finish changes nothing', () => {
+  const state = { ...MemoryImport.initial, status: 'done' as const, agent_id: 'a' };
+  assert.equal(MemoryImport.start('a', state)(state), []);
+  assert.equal(MemoryImport.finish([])(state), []);
+  assert.equal(MemoryImport.advance(5)(state), []);
+});
+
+test('the platform stops without an error', async () => {
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,18 @@
+import { finishImport } from '../../commands/memory/import-memory.reactor.ts';
+import { unpackZip } from '../../infra/archives/unpack-zip.ts';
+import { importerPorts } from '../../infra/reactors/import-memory.ts';
+import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import type { TestPlatform } from '../fixtures/users.ts';
+
+/** Imports a text into the memory of an agent, as the worker does. Returns the id of the import. */
+export const importMemory = async (p: TestPlatform, tenant_id: string, agent: string, { key, text }: { key: string; text: string }) => {
+  const answer = await p.send('POST', `/tenant/${tenant_id}/agents/${agent}/memory/import`, {
+    key,
+    raw: formBody({ name: 'file', filename: 'a.txt', content: text }),
+    headers: { 'content-type': FORM_TYPE },
+  });
+  if (answer.status !== 202) throw new Error(`the import of the dataset was refused: ${answer.text}`);
+  const { id } = answer.body as { id: string };
+  await finishImport(importerPorts(p.log, { blobs: p.blobs, unpack: unpackZip }, Date.now), { tenant_id, id });
+  return id;
+};
