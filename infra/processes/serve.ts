@@ -3,18 +3,11 @@ import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
 import { mountOAuthCallback } from '../../api/credentials/oauth-callback.ts';
-import { mountPictures } from '../../api/files/picture.ts';
-import { mountFileScan } from '../../api/files/scan.ts';
-import { mountFiles } from '../../api/files/stored-file.ts';
 import { openapi } from '../../api/http/openapi.ts';
-import { mountPublishVersion } from '../../api/marketplace/publish-version.ts';
-import { mountMemoryImport } from '../../api/memory/import-memory.ts';
 import { mountSystemRoutes } from '../../api/operations/system-routes.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { operationsOf } from '../../api/routes.ts';
 import { asyncapi } from '../../api/runners/asyncapi.ts';
-import { mountSessionAttachments } from '../../api/sessions/session-attachment.ts';
-import { mountSkillImport } from '../../api/skills/skill-import.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
@@ -25,7 +18,6 @@ import { parseYaml } from '../archives/parse-yaml.ts';
 import { unpackZip } from '../archives/unpack-zip.ts';
 import { createBackoff } from '../backoff.ts';
 import { createDatasetClient } from '../benchmarks/dataset-client.ts';
-import { createTypeDetector, detectContentType } from '../blobs/detect-content-type.ts';
 import { openBlobPlace, openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config.ts';
 import { createGuardedClient } from '../egress/guarded-client.ts';
@@ -33,15 +25,12 @@ import { erasurePorts } from '../erasure/erasure-ports.ts';
 import { type LogOptions, openLog } from '../eventstore/client.ts';
 import { LogError } from '../eventstore/event-log.ts';
 import { createVirusScan } from '../files/clamav.ts';
-import { encodePicture } from '../files/encode-picture.ts';
 import { createCodeHost } from '../git/code-host.ts';
 import { createRuleEvaluator } from '../guardrails/rule-evaluator.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { serveMetricsAccess } from '../http/metrics-server.ts';
-import { parseForm } from '../http/parse-form.ts';
-import { createUploadSlots } from '../http/upload-slots.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { createFileHost } from '../memory/file-host.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
@@ -72,6 +61,7 @@ import { createBlobHealth } from './blob-health.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
+import { mountUploadRoutes } from './upload-routes.ts';
 
 /** How long /readyz waits for the database when it asks which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
@@ -231,15 +221,8 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     mountAuditExport(app, runtime);
     mountOAuthCallback(app, runtime, { oauth, publicUrl, attempt });
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
-    const uploads = { parseForm, withSlot: createUploadSlots() };
-    mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
-    mountPublishVersion(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
-    mountMemoryImport(app, runtime, { unpack: unpackZip, host: createFileHost(egress), ...uploads });
-    mountSessionAttachments(app, runtime, { createTypeDetector, ...uploads });
-    mountFiles(app, runtime);
-    mountPictures(app, runtime, { encodePicture, ...uploads });
     const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
-    mountFileScan(app, runtime, { detectContentType, unpack: unpackZip, findVirus, ...uploads });
+    mountUploadRoutes(app, runtime, { files: createFileHost(egress), findVirus });
     mountSystemRoutes(app, {
       readiness: createReadiness({ log, isFailing: ports.isFailing, spool: spool.status, degraded: degradedParts(connections) }),
       metrics: metrics.text,

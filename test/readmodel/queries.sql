@@ -5399,6 +5399,68 @@ where
 limit
   100;
 
+-- sessionCountsSince: call
+select
+  "session"."status",
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."created_at" >= $2
+group by
+  "session"."status";
+
+-- sessionsDueAt: call
+select
+  "session"."tenant_id",
+  "session"."id"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."until" <= $1
+order by
+  "session"."until"
+limit
+  200;
+
+-- countSessions: by agent_id
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."agent_id" = $2;
+
+-- countSessions: by status
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."status" = $2;
+
+-- countSessions: by user_id
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."shown_user_id" = $2;
+
+-- countSessions: by from and to
+select
+  cast(count(*) as integer) as "count"
+from
+  "sessions"."sessions" as "session"
+where
+  "session"."tenant_id" = $1
+  and "session"."created_at" >= $2
+  and "session"."created_at" < $3;
+
 -- usageSince: call
 select
   cast(coalesce(sum("usage"."requests"), 0) as double precision) as "requests",
@@ -5480,18 +5542,6 @@ from
 where
   "agent"."tenant_id" = $1;
 
--- sessionCountsSince: call
-select
-  "session"."status",
-  cast(count(*) as integer) as "count"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."tenant_id" = $1
-  and "session"."created_at" >= $2
-group by
-  "session"."status";
-
 -- filesWithDigest: call
 select distinct
   on ("attachment"."agent_id") "attachment"."agent_id",
@@ -5505,56 +5555,6 @@ order by
   "attachment"."agent_id"
 limit
   200;
-
--- sessionsDueAt: call
-select
-  "session"."tenant_id",
-  "session"."id"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."until" <= $1
-order by
-  "session"."until"
-limit
-  200;
-
--- countSessions: by agent_id
-select
-  cast(count(*) as integer) as "count"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."tenant_id" = $1
-  and "session"."agent_id" = $2;
-
--- countSessions: by status
-select
-  cast(count(*) as integer) as "count"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."tenant_id" = $1
-  and "session"."status" = $2;
-
--- countSessions: by user_id
-select
-  cast(count(*) as integer) as "count"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."tenant_id" = $1
-  and "session"."shown_user_id" = $2;
-
--- countSessions: by from and to
-select
-  cast(count(*) as integer) as "count"
-from
-  "sessions"."sessions" as "session"
-where
-  "session"."tenant_id" = $1
-  and "session"."created_at" >= $2
-  and "session"."created_at" < $3;
 
 -- integrationCount: call
 select

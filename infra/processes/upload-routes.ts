@@ -1,0 +1,32 @@
+import type { Hono } from 'hono';
+import { mountPictures } from '../../api/files/picture.ts';
+import { mountFileScan } from '../../api/files/scan.ts';
+import { mountFiles } from '../../api/files/stored-file.ts';
+import type { Runtime } from '../../api/http/runtime.ts';
+import { mountPublishVersion } from '../../api/marketplace/publish-version.ts';
+import { mountMemoryImport } from '../../api/memory/import-memory.ts';
+import { mountSessionAttachments } from '../../api/sessions/session-attachment.ts';
+import { mountSkillImport } from '../../api/skills/skill-import.ts';
+import type { ScanPorts } from '../../commands/files/scan-file.ts';
+import type { FileHost } from '../../commands/memory/import-memory.ts';
+import { parseYaml } from '../archives/parse-yaml.ts';
+import { unpackZip } from '../archives/unpack-zip.ts';
+import { createTypeDetector, detectContentType } from '../blobs/detect-content-type.ts';
+import { encodePicture } from '../files/encode-picture.ts';
+import { parseForm } from '../http/parse-form.ts';
+import { createUploadSlots } from '../http/upload-slots.ts';
+
+/** `files` reads files from other hosts. `findVirus` is null without a virus scanner. */
+export type UploadRouteOptions = { readonly files: FileHost; readonly findVirus: ScanPorts['findVirus'] };
+
+/** Mounts the routes that receive files, and those that return them. All uploads share the same slots. */
+export const mountUploadRoutes = (app: Hono, runtime: Runtime, { files, findVirus }: UploadRouteOptions): void => {
+  const uploads = { parseForm, withSlot: createUploadSlots() };
+  mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
+  mountPublishVersion(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
+  mountMemoryImport(app, runtime, { unpack: unpackZip, host: files, ...uploads });
+  mountSessionAttachments(app, runtime, { createTypeDetector, ...uploads });
+  mountFiles(app, runtime);
+  mountPictures(app, runtime, { encodePicture, ...uploads });
+  mountFileScan(app, runtime, { detectContentType, unpack: unpackZip, findVirus, ...uploads });
+};
