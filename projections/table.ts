@@ -38,11 +38,20 @@ export type Table = {
    * of selected rows includes this table.
    */
   readonly isReadByChanges?: boolean;
+  /** The rows of a tenant stay when the tenant is erased. */
+  readonly isKeptAfterErasure?: boolean;
   /** The columns to which an `add` change adds. They start at 0. */
   readonly counters?: readonly string[];
   /** The table has only a key and counters. An `add` change creates the row if it does not exist. */
   readonly countersOnly?: boolean;
 };
+
+/** The names that a column with the id of the tenant may have: `of_tenant` where most rows belong to the platform. */
+const TENANT_COLUMNS = ['tenant_id', 'of_tenant'];
+
+/** Returns the column that says which tenant's erasure removes a row; null if none does. */
+export const tenantColumnOf = ({ columns, isKeptAfterErasure }: Table): string | null =>
+  isKeptAfterErasure ? null : (TENANT_COLUMNS.find((name) => name in columns) ?? null);
 
 /**
  * Returns the fields by which a list can be sorted: the fields of an item that are also columns, except JSON columns.

@@ -1,40 +1,61 @@
 import type pg from 'pg';
 import type { Position } from '../../domain/event.ts';
-import { platformTable } from '../../projections/audit/audit-log.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import { projections } from '../../projections/registry.ts';
+import { quoteIdentifier } from '../postgres/pool.ts';
+import { shadowSchemaOf } from './open-projection.ts';
 
-/** The platform's own audit log keeps its entries about the tenant. */
-const KEPT_TABLE = platformTable.name;
+/** The tables that keep the rows of erased tenants. */
+const KEPT_TABLES = projections
+  .flatMap(({ tables }: AnyProjection) => tables.filter((table) => table.isKeptAfterErasure))
+  .map(({ name }) => name);
+/** The schemas of the rows that queries read. */
+const LIVE = projections.map(({ name }) => name);
+/** The schemas of the rows that are being rebuilt. */
+const REBUILT = LIVE.map(shadowSchemaOf);
 
 const SQL = {
-  behind: `select name from annals.checkpoints where name = any($1::text[]) and commit_position < $2::bigint`,
-  tables: `select table_schema as schema, table_name as name from information_schema.columns join annals.checkpoints c on c.name = table_schema
-    where column_name = 'tenant_id' and table_name <> $1`,
+  behind: 'select name from annals.checkpoints where name = any($1::text[]) and commit_position < $2::bigint',
+  tables: `select table_schema as schema, table_name as name, column_name as column from information_schema.columns
+    join annals.checkpoints c on c.name = table_schema
+    where (column_name = 'tenant_id' or column_name = 'of_tenant') and table_name <> all($1::text[])`,
+  parked: `delete from annals.parked where stream like '%-' || $1 || '.%'`,
   limits: `delete from annals.limits where key = $1 or key like '% ' || $1`,
   windows: `delete from annals.windows where key like '%' || $1 || '%'`,
 };
 
-/** The names of the projections that have not yet applied the event at this position. @throws errors of the database */
-export const projectionsBehind = async (db: pg.Client, names: readonly string[], { commit }: Position): Promise<readonly string[]> => {
-  const { rows } = await db.query<{ name: string }>(SQL.behind, [names, String(commit)]);
-  return rows.map(({ name }) => name);
+/** The conditions for the rows of a tenant. The platform's audit log takes the name of the tenant from one of them. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  tenant_id: 'tenant_id = $1',
+  of_tenant: 'of_tenant = $1 and id <> $1',
 };
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+type TenantTable = { readonly schema: string; readonly name: string; readonly column: string };
+
+const namesBehind = async (db: pg.Client, names: readonly string[], { commit }: Position): Promise<readonly string[]> =>
+  (await db.query<{ name: string }>(SQL.behind, [names, String(commit)])).rows.map(({ name }) => name);
+
+/** The names of the projections that have not yet applied the event at this position. @throws errors of the database */
+export const projectionsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, LIVE, position);
+
+/** The names of the rebuilds that have not yet applied the event at this position. @throws errors of the database */
+export const rebuildsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, REBUILT, position);
 
 /**
- * Removes the rows of a tenant from the tables of all projections and from those of the rate limits, and has Postgres
- * free their space. @returns how many rows it has removed @throws errors of the database
+ * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
+ * rate limits, and has Postgres free their space. Each table is a transaction of its own, so that a later attempt need
+ * not begin again. @returns how many rows of projections it has removed @throws errors of the database
  */
 export const eraseTenantRows = async (db: pg.Client, tenant: string): Promise<number> => {
-  const { rows: tables } = await db.query<{ schema: string; name: string }>(SQL.tables, [KEPT_TABLE]);
+  const { rows: tables } = await db.query<TenantTable>(SQL.tables, [KEPT_TABLES]);
   let count = 0;
-  for (const { schema, name } of tables) {
-    const table = `${quoted(schema)}.${quoted(name)}`;
-    const { rowCount } = await db.query(`delete from ${table} where tenant_id = $1`, [tenant]);
-    if (rowCount) await db.query(`vacuum ${table}`);
+  for (const { schema, name, column } of tables) {
+    const table = `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+    const { rowCount } = await db.query(`delete from ${table} where ${CONDITIONS[column]}`, [tenant]);
+    // An attempt that was interrupted may have deleted rows, too.
+    await db.query(`vacuum ${table}`);
     count += rowCount ?? 0;
   }
-  await db.query(SQL.limits, [tenant]);
-  await db.query(SQL.windows, [tenant]);
+  for (const sql of [SQL.parked, SQL.limits, SQL.windows]) await db.query(sql, [tenant]);
   return count;
 };

@@ -5,6 +5,7 @@ import { comparePositions, type Position } from '../../domain/event.ts';
 import type { Filter, Log, Subscription } from '../eventstore/event-log.ts';
 import { isUnavailable } from '../postgres/pool.ts';
 import { isCheckpointConflict } from './commit-batch.ts';
+import type { ErasedTenants } from './erased-tenants.ts';
 import { createEventQueue, type EventQueue, MAX_BATCH } from './event-queue.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 import { createRateMeter, type RateMeter } from './rate-meter.ts';
@@ -72,6 +73,8 @@ export type EventProcessorOptions = {
   readonly writers: readonly ProjectionWriter[];
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
+  /** Learns which tenants are erased before the writers get their later events. */
+  readonly erased: Pick<ErasedTenants, 'note'>;
   readonly onCaughtUp: () => void;
   /** Called when the processor has stopped because of an error. The caller must open its projections again. */
   readonly onFailure: (error: Error, writers: readonly ProjectionWriter[]) => void;
@@ -202,11 +205,15 @@ const run = async (state: State): Promise<void> => {
 };
 
 const subscribe = (state: State): Subscription => {
-  const { log, from, filter } = state.options;
+  const { log, from, filter, erased } = state.options;
   const subscription = log.follow({
     from: from ?? undefined,
     filter,
-    event: (event) => (state.isStopped ? undefined : state.queue.add(event)),
+    event: (event) => {
+      if (state.isStopped) return;
+      erased.note(event);
+      return state.queue.add(event);
+    },
     checkpoint: (at) =>
       state.isStopped || (state.position && comparePositions(at, state.position) <= 0) ? undefined : state.queue.advance(at),
     caughtUp: () => onReadToEnd(state),

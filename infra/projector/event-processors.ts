@@ -1,8 +1,10 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Position, tokenOf } from '../../domain/event.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { Filter, Log } from '../eventstore/event-log.ts';
 import { catchUpTo } from './catch-up.ts';
+import type { ErasedTenants } from './erased-tenants.ts';
 import { type EventProcessor, startEventProcessor } from './event-processor.ts';
 import type { ProjectionWriter } from './projection-writer.ts';
 
@@ -25,6 +27,7 @@ type Options = {
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
+  readonly erased: Pick<ErasedTenants, 'note'>;
   /** Called with the names of the writers whose processor has failed. The caller must open their projections again. */
   readonly onFailure: (error: Error, names: readonly string[]) => void;
 };
@@ -46,11 +49,12 @@ const closeAll = (writers: readonly ProjectionWriter[]): void => {
 const filterOf = (writers: readonly ProjectionWriter[]): Filter | undefined => {
   const categories = writers.map(({ compiled }) => compiled.projection.categories);
   if (categories.includes('*')) return undefined;
-  return { streamPrefixes: [...new Set(categories.flat())].map((category) => `${category}-`) };
+  // The streams of tenants record which of them are erased.
+  return { streamPrefixes: [...new Set([...categories.flat(), Tenant.category])].map((category) => `${category}-`) };
 };
 
 const open = (state: State, writers: readonly ProjectionWriter[], from: Position | null, filter: Filter | undefined): EventProcessor => {
-  const { log, pool, logger, onFailure } = state.options;
+  const { log, pool, logger, erased, onFailure } = state.options;
   const processor = startEventProcessor({
     log,
     pool,
@@ -58,6 +62,7 @@ const open = (state: State, writers: readonly ProjectionWriter[], from: Position
     writers,
     from,
     filter,
+    erased,
     onCaughtUp: () => {
       if (processor === state.live) return;
       state.joining = state.joining

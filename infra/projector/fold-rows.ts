@@ -33,7 +33,7 @@ export const foldRows = async (
   { rows, until, onEvent }: FoldOptions,
 ): Promise<FoldedRow> => {
   const names = new Set(rows.map(({ table, key }) => nameOf(table.table.name, key)));
-  const store = openMemoryStore([projection], (table, key) => names.has(nameOf(table, key)));
+  const store = openMemoryStore([projection], { only: (table, key) => names.has(nameOf(table, key)) });
   const rowOf: FoldedRow = ({ table, key }) => store.rows(projection.name, table.table.name).get(key);
   const step = onEvent ? 1 : EVENTS_PER_STEP;
   let pending: Recorded[] = [];

@@ -85,7 +85,7 @@ const handleRequest = async (
     return undefined;
   }
   if (isRebuilding(projector, name) || !projector.processors.processorOf(name)) return undefined;
-  return createShadow(db, projection, projector.rowBudget);
+  return createShadow(db, projection, projector);
 };
 
 /**

@@ -1,8 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Position } from '../../domain/event.ts';
 import type { AnyProjection } from '../../projections/projection.ts';
-import { openProjectionWriter, type ProjectionWriter } from './projection-writer.ts';
-import type { RowBudget } from './row-cache.ts';
+import { openProjectionWriter, type ProjectionWriter, type WriterParts } from './projection-writer.ts';
 import { createSchema, dropSchema, shapeOf } from './schema.ts';
 
 /** The schema in which a projection is rebuilt while the live schema stays in use. */
@@ -52,21 +51,21 @@ const writerAt = async (
   db: ClientBase,
   projection: AnyProjection,
   checkpoint: Checkpoint,
-  rowBudget: RowBudget,
+  parts: WriterParts,
 ): Promise<ProjectionWriter> => {
   const { name } = checkpoint;
   const start = { position: positionOf(checkpoint), blockedStreams: await blockedStreamsOf(db, name) };
-  return openProjectionWriter(name, projection, start, rowBudget);
+  return openProjectionWriter(name, projection, start, parts);
 };
 
-const emptyWriter = async (db: ClientBase, name: string, projection: AnyProjection, rowBudget: RowBudget): Promise<ProjectionWriter> => {
+const emptyWriter = async (db: ClientBase, name: string, projection: AnyProjection, parts: WriterParts): Promise<ProjectionWriter> => {
   await createSchema(db, name, projection);
-  return openProjectionWriter(name, projection, { position: null, blockedStreams: [] }, rowBudget);
+  return openProjectionWriter(name, projection, { position: null, blockedStreams: [] }, parts);
 };
 
 /** Starts a rebuild: creates the projection's empty shadow schema and returns its writer. */
-export const createShadow = (db: ClientBase, projection: AnyProjection, rowBudget: RowBudget): Promise<ProjectionWriter> =>
-  emptyWriter(db, shadowSchemaOf(projection.name), projection, rowBudget);
+export const createShadow = (db: ClientBase, projection: AnyProjection, parts: WriterParts): Promise<ProjectionWriter> =>
+  emptyWriter(db, shadowSchemaOf(projection.name), projection, parts);
 
 /**
  * Opens the writers of a projection. Creates its schema if there is none, continues an interrupted rebuild, and starts
@@ -76,7 +75,7 @@ export const createShadow = (db: ClientBase, projection: AnyProjection, rowBudge
 export const openProjection = async (
   db: ClientBase,
   projection: AnyProjection,
-  rowBudget: RowBudget,
+  parts: WriterParts,
 ): Promise<OpenedProjection | NewerVersion> => {
   const { name, version } = projection;
   const shape = shapeOf(projection);
@@ -84,13 +83,13 @@ export const openProjection = async (
   const stored = checkpoints.get(name);
   if (!stored || (stored.shape === shape && !(await hasAllTables(db, projection)))) {
     await dropSchema(db, shadowSchemaOf(name));
-    return { live: await emptyWriter(db, name, projection, rowBudget), shadow: null };
+    return { live: await emptyWriter(db, name, projection, parts), shadow: null };
   }
   if (stored.version > version) return { newer: stored.version };
-  const live = stored.shape === shape ? await writerAt(db, projection, stored, rowBudget) : null;
+  const live = stored.shape === shape ? await writerAt(db, projection, stored, parts) : null;
   const interrupted = checkpoints.get(shadowSchemaOf(name));
   if (interrupted && interrupted.version === version && interrupted.shape === shape)
-    return { live, shadow: await writerAt(db, projection, interrupted, rowBudget) };
+    return { live, shadow: await writerAt(db, projection, interrupted, parts) };
   if (interrupted) await dropSchema(db, shadowSchemaOf(name));
-  return { live, shadow: stored.version === version && live ? null : await createShadow(db, projection, rowBudget) };
+  return { live, shadow: stored.version === version && live ? null : await createShadow(db, projection, parts) };
 };

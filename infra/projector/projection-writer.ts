@@ -11,6 +11,7 @@ import {
 } from '../../projections/engine/apply-changes.ts';
 import { type CompiledProjection, compileProjection, type StoredRow } from '../../projections/engine/compiled-projection.ts';
 import type { AnyProjection, Key } from '../../projections/projection.ts';
+import type { ErasedTenants } from './erased-tenants.ts';
 import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
 
@@ -83,11 +84,15 @@ export type StartingPoint = {
   readonly blockedStreams: Iterable<string>;
 };
 
+/** What all writers of a process share. */
+export type WriterParts = { readonly rowBudget: RowBudget; readonly erased: Pick<ErasedTenants, 'has' | 'isEmpty'> };
+
 type State = {
   readonly name: string;
   readonly compiled: CompiledProjection;
   readonly store: SchemaStore;
   readonly cache: RowCache;
+  readonly erased: WriterParts['erased'];
   readonly blockedStreams: Set<string>;
   position: Position | null;
   checkpoint: Position | null;
@@ -148,8 +153,8 @@ const applyEvents = async (
   events: readonly Recorded[],
   { blockedStreams, mustLoad }: { readonly blockedStreams: ReadonlySet<string>; readonly mustLoad: boolean },
 ): Promise<Prepared> => {
-  const { compiled } = state;
-  const pending = collectChanges(compiled, events);
+  const { compiled, erased } = state;
+  const pending = collectChanges(compiled, events, erased.isEmpty() ? {} : { isErased: erased.has });
   if (pending.steps.length === 0) return { writes: new Map(), assumedAbsent: NO_KEYS, unapplied: [] };
   const assumedAbsent = new Map<string, Set<string>>();
   const rows = await load(db, state, pending, (table, key) => {
@@ -219,13 +224,19 @@ const pendingCheckpoint = (state: State): WriteSet | null => {
   return { ...writeSetAt(state, position, { writes: new Map(), assumedAbsent: NO_KEYS, unapplied: [] }), lastEventAt };
 };
 
-const createWriter = (name: string, compiled: CompiledProjection, start: StartingPoint, cache: RowCache): ProjectionWriter => {
+const createWriter = (
+  name: string,
+  compiled: CompiledProjection,
+  start: StartingPoint,
+  { cache, erased }: Pick<State, 'cache' | 'erased'>,
+): ProjectionWriter => {
   const { position, checkpoint = position } = start;
   const state: State = {
     name,
     compiled,
     store: openSchemaStore(name, compiled),
     cache,
+    erased,
     blockedStreams: new Set(start.blockedStreams),
     position,
     checkpoint,
@@ -244,7 +255,7 @@ const createWriter = (name: string, compiled: CompiledProjection, start: Startin
     markWritten: (writeSet, written = 'written') => markWritten(state, writeSet, written),
     pendingCheckpoint: () => pendingCheckpoint(state),
     close: cache.clear,
-    renamedTo: (to) => createWriter(to, compiled, state, cache),
+    renamedTo: (to) => createWriter(to, compiled, state, state),
   };
 };
 
@@ -253,5 +264,6 @@ export const openProjectionWriter = (
   name: string,
   projection: AnyProjection,
   start: StartingPoint,
-  rowBudget: RowBudget,
-): ProjectionWriter => createWriter(name, compileProjection(projection), start, openRowCache(rowBudget, start.position === null));
+  { rowBudget, erased }: WriterParts,
+): ProjectionWriter =>
+  createWriter(name, compileProjection(projection), start, { cache: openRowCache(rowBudget, start.position === null), erased });

@@ -6,6 +6,7 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-locks.ts';
 import { CONNECTION_TIMEOUT_MS, openPool } from '../postgres/pool.ts';
+import { openErasedTenants } from './erased-tenants.ts';
 import { openEventProcessors } from './event-processors.ts';
 import { handleRequests } from './maintenance.ts';
 import { REQUEST_CHANNEL } from './maintenance-requests.ts';
@@ -140,13 +141,15 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
     onProcessorFailure(projections, error, names);
     wake();
   };
+  const erased = openErasedTenants(log, logger, wake);
   const state: State = {
     log,
     pool,
     logger,
     projections,
     rowBudget: openRowBudget(),
-    processors: openEventProcessors({ log, pool, logger, onFailure }),
+    erased,
+    processors: openEventProcessors({ log, pool, logger, erased, onFailure }),
     locks: openAdvisoryLocks(databaseUrl, () => {
       state.hasLostLocks = true;
       wake();
@@ -170,7 +173,7 @@ const openState = (options: ProjectionOptions, wake: () => void): State => {
  */
 export const startProjections = async (options: ProjectionOptions): Promise<Projections> => {
   const state = openState(options, () => ticks.wake());
-  const { pool, logger, locks, processors, projections } = state;
+  const { pool, logger, locks, processors, projections, erased } = state;
   const [probing, maintaining, publishing] = [createSingleFlight(), createSingleFlight(), createSingleFlight()];
 
   const turn = async (): Promise<void> => {
@@ -178,6 +181,7 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     if (isLogUnreachable(state)) return releaseAll(state);
     if (state.hasLostLocks) await reacquireLocks(state);
     const db = await prepareConnection(state, () => ticks.wake());
+    if (!(await erased.update(db))) return;
     await takeOver(db, locks, state);
     maintaining.start(() => handleRequests(state, db));
     publishing.start(() => publish(state, db));
@@ -191,6 +195,7 @@ export const startProjections = async (options: ProjectionOptions): Promise<Proj
     status: () => statusesOf(state),
     close: async () => {
       await ticks.close();
+      await erased.close();
       await processors.stop();
       await Promise.all([probing.settled(), maintaining.settled(), publishing.settled()]);
       await processors.stop();

@@ -2,10 +2,11 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AnyProjection } from '../../projections/projection.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import type { ErasedTenants } from './erased-tenants.ts';
 import type { EventProcessors } from './event-processors.ts';
 import { shadowSchemaOf } from './open-projection.ts';
+import type { WriterParts } from './projection-writer.ts';
 import type { RebuildResult } from './rebuild-result.ts';
-import type { RowBudget } from './row-cache.ts';
 
 /**
  * The state of one projection in this process. `standby`: this process does not hold its lock. `opening`: this process
@@ -26,12 +27,12 @@ export type RunningProjection = {
 };
 
 /** The services and state that the tasks of this process's projector share. */
-export type Projector = {
+export type Projector = WriterParts & {
+  readonly erased: ErasedTenants;
   readonly log: Log;
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly processors: EventProcessors;
-  readonly rowBudget: RowBudget;
   readonly projections: readonly RunningProjection[];
 };
 

@@ -37,6 +37,10 @@ create table if not exists annals.requests (
   id bigint generated always as identity primary key, kind text not null, projection text not null, stream text,
   asked_at timestamptz not null default now(), taken_at timestamptz, done_at timestamptz, outcome jsonb
 );
+create table if not exists annals.erased_tenants (tenant text collate "C" primary key);
+create table if not exists annals.erasure_search (
+  one boolean primary key, commit_position bigint not null, prepare_position bigint not null
+);
 create unlogged table if not exists annals.limits (key text collate "C" primary key, full_at double precision not null);
 create unlogged table if not exists annals.windows (
   key text collate "C" primary key, version integer not null, state text not null, expires_at double precision not null

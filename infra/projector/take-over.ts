@@ -20,14 +20,9 @@ export const scheduleReopen = (running: RunningProjection, { message }: Error): 
   running.retryAt = performance.now() + Math.min(MAX_REOPEN_DELAY_MS, running.failures * MIN_REOPEN_DELAY_MS * 2 ** running.failures);
 };
 
-const open = async (
-  db: pg.Client,
-  locks: AdvisoryLocks,
-  { rowBudget }: Projector,
-  running: RunningProjection,
-): Promise<ProjectionWriter[]> => {
+const open = async (db: pg.Client, locks: AdvisoryLocks, projector: Projector, running: RunningProjection): Promise<ProjectionWriter[]> => {
   const { projection } = running;
-  const opened = await openProjection(db, projection, rowBudget);
+  const opened = await openProjection(db, projection, projector);
   if ('newer' in opened) {
     running.state = 'standby';
     running.error = `the database has version ${opened.newer} of this projection, but this program only knows version ${projection.version}`;

@@ -8,7 +8,6 @@ import { advanceErasure, type ChangeErasure, type ErasurePorts } from '../../com
 import { type Actor, parseToken } from '../../domain/event.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { completeErasure, type ErasureRecord, type RemovedRemains } from '../../domain/tenants/tenant-erasure.ts';
-import { projections } from '../../projections/registry.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { BlobBackend } from '../blobs/blob-backend.ts';
@@ -17,7 +16,7 @@ import { erasurePorts } from '../erasure/erasure-ports.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { removeTenantMessages } from '../nats/remove-messages.ts';
 import { connectionConfig } from '../postgres/pool.ts';
-import { eraseTenantRows, projectionsBehind } from '../projector/erase-rows.ts';
+import { eraseTenantRows, projectionsBehind, rebuildsBehind } from '../projector/erase-rows.ts';
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
@@ -25,7 +24,6 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 2_000;
 const LOCK = 'reactor tenant erasures';
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
-const PROJECTIONS = projections.map(({ name }) => name);
 /** The operator of an event store of their own runs this on every node. */
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
@@ -49,6 +47,10 @@ const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<vo
   logger.info({ result: await callRunningStore(dir, SCAVENGE) }, 'the event store was scavenged');
 };
 
+const assertCaughtUp = (behind: readonly string[]): void => {
+  if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
+};
+
 /** Removes what is left of a tenant outside the log. Everything in it can be repeated. */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
   const nats = await parts.nats();
@@ -59,8 +61,12 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure'));
   await db.connect();
   try {
-    const behind = await projectionsBehind(db, PROJECTIONS, parseToken(position)!);
-    if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
+    const at = parseToken(position)!;
+    // From this position on, projections ignore the events of the tenant.
+    assertCaughtUp(await projectionsBehind(db, at));
+    await eraseTenantRows(db, tenant);
+    assertCaughtUp(await rebuildsBehind(db, at));
+    // A rebuild may have written rows since they were removed.
     await eraseTenantRows(db, tenant);
   } finally {
     await db.end();

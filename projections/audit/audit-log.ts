@@ -125,6 +125,7 @@ export const table = {
 export const platformTable = {
   ...table,
   name: 'platform_audit_logs',
+  isKeptAfterErasure: true,
   indexes: [{ columns: ['created_at', 'place'] }],
 } as const satisfies Table;
 

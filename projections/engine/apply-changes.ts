@@ -1,15 +1,20 @@
 import type { Recorded } from '../../domain/event.ts';
 import type { Change, Key, ListItem, Row } from '../projection.ts';
 import type { CompiledProjection, CompiledTable, StoredRow } from './compiled-projection.ts';
+import { type IsErased, isOfErasedTenant } from './erased-rows.ts';
+import { createOverlay, type Lookup, type Overlay } from './row-overlay.ts';
 
 /** A row that a change reads: the name that the change gave it, its table and its key text. */
 type KeyedRead = readonly [name: string, table: string, key: string];
 /** A change, with the table and the key text of the row that it changes, and the rows that it reads. */
+/** With `isOptional`, the change is left out if there is no row to change. */
 type KeyedChange = {
   readonly change: Change;
   readonly table: CompiledTable;
   readonly key: string;
   readonly reads: readonly KeyedRead[];
+  readonly isOptional: boolean;
+  readonly isErased: IsErased | undefined;
 };
 /** The row that stores the revision of the event's stream (see `Table.stream`). */
 type StreamRow = { readonly table: CompiledTable; readonly key: string };
@@ -42,8 +47,6 @@ export type Unapplied = { readonly event: Recorded; readonly reason: string; rea
 /** The rows to write, by table and key text. Null means that the row is removed. */
 export type Writes = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 export type AppliedChanges = { readonly writes: Writes; readonly unapplied: readonly Unapplied[] };
-
-export type Lookup = (table: string, key: string) => StoredRow | null | undefined;
 
 export type ApplyOptions = {
   readonly lookup: Lookup;
@@ -79,11 +82,18 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
  */
 export type RowFilter = (table: string, key: string) => boolean;
 
+/** `only` selects rows. The rows of tenants for which `isErased` is true are not written. */
+export type CollectOptions = { readonly only?: RowFilter | undefined; readonly isErased?: IsErased };
+
 /**
  * Determines what each event changes, and which rows must be loaded for that. Ignores events that the projection does
  * not handle.
  */
-export const collectChanges = (compiled: CompiledProjection, events: readonly Recorded[], only?: RowFilter): PendingChanges => {
+export const collectChanges = (
+  compiled: CompiledProjection,
+  events: readonly Recorded[],
+  { only, isErased }: CollectOptions = {},
+): PendingChanges => {
   const touched = new Map<string, Map<string, Key>>([...compiled.tables.keys()].map((name) => [name, new Map()]));
   const inserted = new Map<string, Set<string>>([...compiled.tables.keys()].map((name) => [name, new Set()]));
   const tablesByStream = Map.groupBy(compiled.tables.values(), ({ table }) => table.stream ?? '');
@@ -101,15 +111,18 @@ export const collectChanges = (compiled: CompiledProjection, events: readonly Re
       return [name, read.table, touch(table, table.keyText(read.key), false)];
     });
   };
-  const withKey = (change: Change): KeyedChange => {
+  const withKey = (change: Change, event: Recorded): KeyedChange => {
     const table = tableOf(compiled, change.table);
+    const isOptional = isErased !== undefined && (isErased(event.tenant) || isErased(event.meta.tenant));
     // The rows that are read come first: a row that is read before its insert must be loaded.
     const reads = readsOf(change);
-    return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert'), reads };
+    return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert'), reads, isOptional, isErased };
   };
   const keyedChangesOf = (event: Recorded): Pick<Step, 'changes' | 'reason'> => {
     try {
-      const changes = changesOf(compiled, event).map(withKey);
+      const all = changesOf(compiled, event);
+      const kept = isErased ? all.filter((change) => !isOfErasedTenant(tableOf(compiled, change.table).table, change, isErased)) : all;
+      const changes = kept.map((change) => withKey(change, event));
       return { changes: only ? changes.filter(({ table: { table }, key }) => table.isReadByChanges || only(table.name, key)) : changes };
     } catch (error) {
       return { changes: NOTHING, reason: reasonOf(error) };
@@ -124,48 +137,6 @@ export const collectChanges = (compiled: CompiledProjection, events: readonly Re
   };
   return { steps: events.filter(compiled.handles).map(stepOf), touched, inserted };
 };
-
-/**
- * Holds the rows that the events of a batch have changed so far. The changes of the present event are kept apart until
- * `commit`, so that `discard` can drop them.
- */
-const createOverlay = (lookup: Lookup) => {
-  const rows = new Map<string, Map<string, StoredRow | null>>();
-  let uncommitted: [string, string, StoredRow | null][] = [];
-  const read = (table: string, key: string): StoredRow | null => {
-    for (let index = uncommitted.length - 1; index >= 0; index--) {
-      const [name, text, row] = uncommitted[index]!;
-      if (text === key && name === table) return row;
-    }
-    const row = rows.get(table)?.get(key);
-    return row === undefined ? (lookup(table, key) ?? null) : row;
-  };
-  const commit = () => {
-    for (const [table, key, row] of uncommitted) {
-      const of = rows.get(table) ?? new Map<string, StoredRow | null>();
-      rows.set(table, of.set(key, row));
-    }
-    uncommitted = [];
-  };
-  return {
-    rows,
-    read,
-    commit,
-    render: (render: (table: string, row: StoredRow | null) => StoredRow | null) => {
-      uncommitted = uncommitted.map(([table, key, row]) => [table, key, render(table, row)]);
-    },
-    write: (table: string, key: string, row: StoredRow | null): void => {
-      const last = uncommitted.at(-1);
-      if (last && last[1] === key && last[0] === table) last[2] = row;
-      else uncommitted.push([table, key, row]);
-    },
-    discard: () => {
-      uncommitted = [];
-    },
-  };
-};
-
-type Overlay = ReturnType<typeof createOverlay>;
 
 /** Stands in place of documents that must be rendered again. It is compared by reference, not by content. */
 const STALE: readonly string[] = [];
@@ -234,9 +205,16 @@ const withDerivedFields = (keyed: KeyedChange, rows: Overlay): KeyedChange => {
   return { ...keyed, change: { ...change, row: { ...change.row, ...change.derived.complete(found) } } };
 };
 
+/** Whether a change fails if its row does not exist. */
+const isOfExistingRow = ({ change: { op }, table: { table } }: KeyedChange): boolean =>
+  op === 'patch' || (op === 'add' && !table.countersOnly);
+
 const applyChange = (keyed: KeyedChange, event: Recorded, touched: string, rows: Overlay): void => {
   const { name } = keyed.table.table;
-  rows.write(name, keyed.key, nextRow(withDerivedFields(keyed, rows), event, touched, rows.read(name, keyed.key)));
+  if (keyed.isOptional && isOfExistingRow(keyed) && !rows.read(name, keyed.key)) return;
+  const derived = withDerivedFields(keyed, rows);
+  if (keyed.isErased && isOfErasedTenant(keyed.table.table, derived.change, keyed.isErased)) return;
+  rows.write(name, keyed.key, nextRow(derived, event, touched, rows.read(name, keyed.key)));
 };
 
 const updateRevision = ({ table, key }: StreamRow, { revision }: Recorded, touched: string, rows: Overlay): void => {

@@ -14,7 +14,7 @@ export const asOf = (
   events: Iterable<Recorded>,
   until: Position,
 ): ReadonlyMap<string, StoredRow> => {
-  const store = openMemoryStore([projection], (name) => name === table);
+  const store = openMemoryStore([projection], { only: (name) => name === table });
   const included = Iterator.from(events).filter(({ position }) => comparePositions(position, until) <= 0);
   store.feed(included.toArray().sort((a, b) => comparePositions(a.position, b.position)));
   return store.rows(projection.name, table);

@@ -1,6 +1,6 @@
 import type { Recorded } from '../../domain/event.ts';
 import type { AnyProjection } from '../projection.ts';
-import { applyChanges, collectChanges, type RowFilter, type Unapplied } from './apply-changes.ts';
+import { applyChanges, type CollectOptions, collectChanges, type Unapplied } from './apply-changes.ts';
 import { type CompiledProjection, compileProjection, type StoredRow } from './compiled-projection.ts';
 
 /** Holds the rows of projections in memory. It is used by as-of reads, rebuilds, the drift check and tests. */
@@ -29,10 +29,10 @@ const emptyState = (projection: AnyProjection): ProjectionState => ({
 const feedProjection = (
   { compiled, tables, unapplied, blockedStreams }: ProjectionState,
   events: readonly Recorded[],
-  only?: RowFilter,
+  options: CollectOptions,
 ): void => {
   const lookup = (table: string, key: string) => tables.get(table)!.get(key);
-  const applied = applyChanges(compiled, collectChanges(compiled, events, only), { lookup, blockedStreams });
+  const applied = applyChanges(compiled, collectChanges(compiled, events, options), { lookup, blockedStreams });
   for (const [table, rows] of applied.writes)
     for (const [key, row] of rows) row ? tables.get(table)!.set(key, row) : tables.get(table)!.delete(key);
   for (const event of applied.unapplied) {
@@ -41,8 +41,8 @@ const feedProjection = (
   }
 };
 
-/** Creates an empty store for these projections. With `only`, it stores only the rows that this filter selects. */
-export const openMemoryStore = (projections: readonly AnyProjection[], only?: RowFilter): MemoryStore => {
+/** Creates an empty store for these projections, with those rows only that the options allow. */
+export const openMemoryStore = (projections: readonly AnyProjection[], options: CollectOptions = {}): MemoryStore => {
   const states = new Map(projections.map((projection) => [projection.name, emptyState(projection)]));
   const stateOf = (name: string): ProjectionState => {
     const found = states.get(name);
@@ -51,7 +51,7 @@ export const openMemoryStore = (projections: readonly AnyProjection[], only?: Ro
   };
   return {
     feed: (events) => {
-      for (const state of states.values()) feedProjection(state, events, only);
+      for (const state of states.values()) feedProjection(state, events, options);
     },
     rows: (projection, table) => {
       const rows = stateOf(projection).tables.get(table);

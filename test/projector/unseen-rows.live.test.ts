@@ -86,7 +86,14 @@ test("if a batch changes no row of a projection, the projection's position is an
   const writers: ProjectionWriter[] = [];
   for (const projection of [ideas, { ...ideas, name: 'still', categories: ['nothing'] }]) {
     await createSchema(db, projection.name, projection);
-    writers.push(openProjectionWriter(projection.name, projection, { position: null, blockedStreams: [] }, openRowBudget()));
+    writers.push(
+      openProjectionWriter(
+        projection.name,
+        projection,
+        { position: null, blockedStreams: [] },
+        { rowBudget: openRowBudget(), erased: { has: () => false, isEmpty: () => true } },
+      ),
+    );
   }
   const checkpoints = () => Promise.all(writers.map(({ name }) => checkpointOf(databaseUrl, name)));
   const [first, second] = recordedEvents([noted('a'), noted('b')]).map((event) => ({ events: [event], to: event.position }));
