@@ -54,6 +54,7 @@ import { openVault } from '../vault/vault.ts';
 import { countDeliveries } from '../webhooks/count-deliveries.ts';
 import { readDelivery } from '../webhooks/read-delivery.ts';
 import { skillCallPorts } from '../webhooks/skill-call-ports.ts';
+import { startIntegrationWarming } from '../webhooks/warm-integrations.ts';
 import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
@@ -259,9 +260,11 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   await retryUntilAvailable(seedOnce, logger, 'the first start');
   const server = await listen(app, config, metrics.onMalformed);
   logger.info({ port: server.port }, 'listening');
+  const warming = startIntegrationWarming({ reads, prepare: ports.prepare, logger });
   return {
     port: server.port,
     close: async () => {
+      await warming.close();
       await server.close();
       metrics.close();
       await skillCalls.close();

@@ -49,6 +49,8 @@ type RunTask = ReturnType<typeof openVerificationClient>['run'];
 /** `isBreakerOpen`: whether deliveries are stored in the spool without an attempt to record them. */
 type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & { readonly isBreakerOpen: () => boolean };
 type Closable = { readonly close: () => Promise<void> };
+/** Loads into memory what receiving a delivery of an integration needs. @throws Refusal unavailable */
+type Preparation = { readonly prepare: (integration_id: string) => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
 
@@ -56,16 +58,30 @@ const clock = (): string => new Date().toISOString();
  * Connects the handling of webhook calls to the log, the vault and the other services. `close` finishes pending work
  * and records pending rejections.
  */
-export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Closable => {
+export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPorts & RecordingState & Preparation & Closable => {
   const deps = { now, ...rest };
   const worker = openVerificationClient(deps.logger);
   const { close: closeRecording, isFailing, isBreakerOpen, ...recording } = recordingPort(deps, worker.run);
   const { close: closeGuardrails, ...guardrails } = guardrailPort({ windows: createSlidingWindows(), ...deps });
+  const { quotaOf, ...eligibility } = eligibilityPort(deps);
+  const verification = verificationPort(deps, worker.run);
   return {
-    eligibility: eligibilityPort(deps),
-    verification: verificationPort(deps, worker.run),
+    eligibility,
+    verification,
     recording,
     guardrails,
+    prepare: async (id) => {
+      const integration = await eligibility.integration(id);
+      if (!integration) return;
+      const { tenant_id, agent_id } = integration;
+      await Promise.all([
+        verification.signingKeys(integration, now()),
+        eligibility.isAgentActive(tenant_id, agent_id),
+        guardrails.ruleSet(integration),
+        guardrails.slackConfig(tenant_id, agent_id),
+        quotaOf(tenant_id),
+      ]);
+    },
     now,
     isFailing,
     isBreakerOpen,
@@ -77,12 +93,13 @@ export const webhookPorts = ({ now = clock, ...rest }: WebhookDeps): WebhookPort
   };
 };
 
-const eligibilityPort = ({ cache, vault, limits, now }: Deps): EligibilityPort => {
+const eligibilityPort = ({ cache, vault, limits, now }: Deps) => {
   const { integration, isAgentActive, quotaOf } = createDeliveryEligibility({
     cache,
     uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
   });
   return {
+    quotaOf: (tenant) => withTimeout(quotaOf(tenant)),
     integration: (id) => withTimeout(integration(id)),
     isAgentActive: (tenant, agent_id) => withTimeout(isAgentActive(tenant, agent_id)),
     enforceQuota: (tenant, reportRateLimit) => {
@@ -91,7 +108,7 @@ const eligibilityPort = ({ cache, vault, limits, now }: Deps): EligibilityPort =
       const quota = withTimeout(quotaOf(tenant));
       return quota instanceof Promise ? quota.then(charge) : charge(quota);
     },
-  };
+  } satisfies EligibilityPort & { quotaOf: (tenant: string) => number | Promise<number> };
 };
 
 /** Verifies small bodies in this thread, and large ones in a worker thread. */

@@ -72,3 +72,20 @@ const activeProviders = defineQuery((db, { tenant_id, agent_id }: { tenant_id: s
 /** Returns the providers with an integration of this agent that is not paused. */
 export const activeProvidersOf = async (reads: Reads, tenant_id: string, agent_id: string): Promise<ReadonlySet<string | null>> =>
   new Set((await reads.rows(activeProviders, { tenant_id, agent_id })).map(({ provider }) => provider));
+
+/** How many integrations `connectedIntegrations` returns at most. */
+export const INTEGRATIONS_AT_ONCE = 200;
+
+const connected = defineQuery((db, { after }: { after: string }) =>
+  db
+    .selectFrom('integrations.integrations as integration')
+    .where('integration.id', '>', after)
+    .where('integration.disconnected', 'is not', true)
+    .orderBy('integration.id')
+    .select('integration.id')
+    .limit(({ lit }) => lit(INTEGRATIONS_AT_ONCE)),
+);
+
+/** Returns the ids of connected integrations of all tenants that come after this id, in their order. */
+export const connectedIntegrations = async (reads: Pick<Reads, 'rows'>, after: string): Promise<string[]> =>
+  (await reads.rows(connected, { after })).map(({ id }) => id);

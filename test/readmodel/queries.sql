@@ -4851,6 +4851,19 @@ from
       1
   ) found;
 
+-- connectedIntegrations: call
+select
+  "integration"."id"
+from
+  "integrations"."integrations" as "integration"
+where
+  "integration"."id" > $1
+  and "integration"."disconnected" is not true
+order by
+  "integration"."id"
+limit
+  200;
+
 -- lastDeliveries: call
 select
   wanted.at::integer as at,

@@ -1,10 +1,12 @@
 // limit: 120 s for this file (test/run.ts)
 import { equal, ok } from 'uvu/assert';
 import { openLog } from '../../infra/eventstore/client.ts';
+import { startIntegrationWarming } from '../../infra/webhooks/warm-integrations.ts';
 import { eventually } from '../fixtures/child-process.ts';
+import { silentLogger } from '../fixtures/live-projections.ts';
 import { pause, type StoreProcess, startStore, storeDir } from '../fixtures/store-process.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
-import { createWebhookPlatformOver } from '../fixtures/webhook-platform.ts';
+import { createWebhookPlatformOver, sign } from '../fixtures/webhook-platform.ts';
 
 const MAX_ANSWER_MS = 900;
 
@@ -136,6 +138,27 @@ live('what waits when a process ends is recorded by another process, also if it 
   await eventually('the spool is empty', () => third.spool!.status().rows === 0);
   const ids = await stage.recorded();
   equal([inversions(ids), ids.length], [[], 61]);
+});
+
+live('a process that has started before an outage takes the deliveries of integrations that it has not seen before', async (stage) => {
+  const { store, given } = stage;
+  await given.waitForProjections();
+  const log = openLog(store.url);
+  afterTest(log.close);
+  const other = await given.startSecondProcess(log);
+  afterTest(other.close);
+  const warming = startIntegrationWarming({ reads: other.reads, prepare: other.ports.prepare, logger: silentLogger });
+  afterTest(warming.close);
+  await warming.warmed;
+  const thaw = freeze(store);
+  const startedAt = performance.now();
+  const body = JSON.stringify({ id: 'during' });
+  const headers = { 'x-github-delivery': 'during', 'x-hub-signature-256': sign(body) };
+  equal((await other.post(given.hook, body, headers)).status, 202);
+  ok(performance.now() - startedAt < MAX_ANSWER_MS);
+  thaw();
+  await eventually('the spool is empty', () => other.spool!.status().rows === 0);
+  equal(await stage.recorded(), ['first', 'during']);
 });
 
 test.run();

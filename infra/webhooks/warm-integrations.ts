@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import type { Reads } from '../../projections/read-model.ts';
+import { connectedIntegrations, INTEGRATIONS_AT_ONCE } from '../../projections/webhooks/integration.queries.ts';
+
+const INTERVAL_MS = 60_000;
+const RETRY_DELAY_MS = 5_000;
+/** The caches keep more than this, so that warming does not drop what requests use. */
+const MAX_INTEGRATIONS = 5_000;
+
+export type WarmingParts = {
+  readonly reads: Pick<Reads, 'rows'>;
+  /** Loads what receiving a delivery of an integration needs. Takes no time if all of it is in memory. */
+  readonly prepare: (integration_id: string) => Promise<void>;
+  readonly logger: Pick<Logger, 'debug'>;
+  /** How many integrations are prepared. By default, MAX_INTEGRATIONS. */
+  readonly max?: number;
+};
+
+/**
+ * Prepares this process for the deliveries of all integrations after its start, and again every minute for new ones. So
+ * the spool takes their deliveries also if the event store fails before the first one. It does one after the other, so
+ * that requests are not slowed down. `warmed` resolves after the first time.
+ */
+export const startIntegrationWarming = ({ reads, prepare, logger, max = MAX_INTEGRATIONS }: WarmingParts) => {
+  const warmed = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const prepareAll = async (): Promise<void> => {
+    let after = '';
+    for (let count = 0; count < max && !isClosed; ) {
+      const ids = await connectedIntegrations(reads, after);
+      for (const id of ids.slice(0, max - count)) if (!isClosed) await prepare(id);
+      if (ids.length < INTEGRATIONS_AT_ONCE) return;
+      count += ids.length;
+      after = ids.at(-1)!;
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    const delay = await prepareAll().then(
+      () => {
+        warmed.resolve();
+        return INTERVAL_MS;
+      },
+      (error: Error) => {
+        logger.debug({ reason: error.message }, 'the integrations cannot be loaded now; trying again');
+        return RETRY_DELAY_MS;
+      },
+    );
+    if (!isClosed) timer = setTimeout(start, delay).unref();
+  };
+  let running = Promise.resolve();
+  const start = (): void => {
+    running = run();
+  };
+  start();
+
+  return {
+    warmed: warmed.promise,
+    close: async (): Promise<void> => {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+};
