@@ -149,7 +149,7 @@ const areasOf = ({
   },
   Credentials: { ...credentialRequestOperations, ...linkedIdentityOperations(testDatabase), ...connectOperations(oauth, publicUrl) },
   Benchmarks: {
-    ...benchmarkOperationsOf({ ...datasets, assertReadable: findReadable }),
+    ...benchmarkOperationsOf({ assertReadable: findReadable }),
     ...benchmarkRunOperationsOf(datasets),
   },
   Mail: mailboxOperationsOf(mailDomain),

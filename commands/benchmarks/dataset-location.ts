@@ -6,7 +6,7 @@ import { invalid, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { ReadableBlob } from '../blobs.ts';
 import type { Ctx } from '../context.ts';
-import { type FailedEgress, refusalOfEgress } from '../egress-failure.ts';
+import type { FailedEgress } from '../egress-failure.ts';
 
 /** The content of a dataset, or why the host did not give it. */
 export type FetchedDataset =
@@ -15,14 +15,12 @@ export type FetchedDataset =
 
 /** Reads datasets from other hosts. */
 export type DatasetHost = {
-  /** Returns why no request may be sent to a URL; null if it may. Sends nothing. */
-  readonly faultOfUrl: (url: string) => FailedEgress | null;
   /** Reads a dataset of at most MAX_DATASET_BYTES. Does not throw if the host fails. */
   readonly fetch: (url: string) => Promise<FetchedDataset>;
 };
 
 /** How datasets are found. */
-export type DatasetPorts<C extends Ctx> = Pick<DatasetHost, 'faultOfUrl'> & {
+export type DatasetPorts<C extends Ctx> = {
   /** Checks that the caller may read a file of the context's tenant. @throws Refusal not_found, forbidden */
   readonly assertReadable: (ctx: C, digest: string) => Promise<unknown>;
 };
@@ -67,14 +65,12 @@ const copyUpload = async <C extends Ctx>(
 };
 
 /**
- * Checks where a dataset is. An uploaded file is read and copied; a URL is only read by the runs.
+ * Finds a dataset. An uploaded file is read and copied. Any other URI is only read by the runs, and they refuse it if it
+ * cannot be read.
  * @throws Refusal invalid, unavailable
  */
 export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {
   const file = uploadedFileIn(ctx.publicUrl, dataset_uri);
   if (file) return { dataset_uri, dataset_sha256: await ctx.sideEffect(() => copyUpload(ctx, ports, file)) };
-  if (!URL.canParse(dataset_uri)) throw invalid(POINTER, 'must be an https URL, or the url of an uploaded file');
-  const fault = ports.faultOfUrl(dataset_uri);
-  if (fault) throw refusalOfEgress(fault, POINTER);
   return { dataset_uri, dataset_sha256: null };
 };

@@ -14,14 +14,6 @@ const failureOf = (error: unknown): FailedEgress => {
 
 /** Creates the client that reads datasets of benchmarks from URLs. */
 export const createDatasetClient = (client: GuardedClient): DatasetHost => ({
-  faultOfUrl: (url) => {
-    try {
-      client.checkUrl(url);
-      return null;
-    } catch (error) {
-      return failureOf(error);
-    }
-  },
   fetch: async (url) => {
     try {
       const { status, bytes } = await client.read({ url, maxBytes: MAX_DATASET_BYTES, totalMs: TIMEOUT_MS });

@@ -105,10 +105,8 @@ test('a dataset that its host does not give, or that is no JSON Lines, is refuse
   assert.equal(await refused(await newBenchmark('no JSON')), [422, 'malformed_dataset']);
   assert.equal(await refused(await newBenchmark('{}\n'.repeat(1_001))), [422, 'too_many_tasks']);
   assert.equal(await refused(await newBenchmark('x'.repeat(8 * 1024 * 1024 + 1))), [502, 'bad_gateway']);
-  assert.equal(await refused(await newBenchmark(LINES, { dataset_uri: 'https://127.0.0.2/a' }).catch(() => 'missing')), [
-    422,
-    'unknown_benchmark',
-  ]);
+  for (const dataset_uri of ['tasks', 'ftp://example.com/a', 'http://example.com/a', 'https://127.0.0.2/a', 'https://u:p@example.com/'])
+    assert.equal(await refused(await newBenchmark(LINES, { dataset_uri })), [422, 'forbidden_url'], dataset_uri);
   const slug = await newBenchmark();
   await p.send('PATCH', `/benchmarks/${slug}`, { body: { dataset_uri: 'https://annals-test.invalid/a' } });
   assert.equal(await refused(slug), [503, 'unavailable']);

@@ -30,7 +30,6 @@ const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   timezone: 'must be a time zone',
   start_time: 'must be a time of day or a date-time',
   url: 'must be a URL without credentials',
-  dataset_uri: 'must be a URL',
   secret: 'must have at least 24 bytes, unless the provider issues it',
 };
 
