@@ -196,6 +196,17 @@ test('a key that is damaged is left as it is and named, and the others are rotat
   assert.is((await readWrappedKeys(p.log, 'broken', 'vault')).length, 1);
 });
 
+test('a log from before a rotation, such as a restored backup, is opened if the old key lies beside the new one', async () => {
+  const p = await given();
+  const { kid } = await loadMasterKey(p.masterKeyFile, false);
+  renameSync(p.masterKeyFile, `${p.masterKeyFile}.old-${kid}`);
+  writeFileSync(p.masterKeyFile, Buffer.alloc(32, 7));
+  const restored = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
+  assert.equal(await p.secretsIn(restored), SECRETS);
+  const sealed = await restored.seal(at('new'), secret('n'));
+  assert.is((await (await openVault({ log: p.log, masterKeyFile: p.masterKeyFile })).open(at('new'), sealed)).reveal(), 'n');
+});
+
 test('a next key of the wrong size is refused, and nothing is recorded', async () => {
   const p = await given();
   writeFileSync(`${p.masterKeyFile}.next`, 'short');
