@@ -6,6 +6,8 @@ const CloudEvent = z.looseObject({
   specversion: z.literal(SPEC_VERSION),
   id: z.uuid(),
   subject: z.string(),
+  tenant: z.string().optional(),
+  agent: z.string().optional(),
   providerid: z.string().optional(),
   /** The provider's id of the delivery in messages of earlier versions, which had no `providerid`. */
   delivery_id: z.string().default(''),

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { BENCHMARK_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import type { RunnerAgent, RunnerApi } from './api-client.ts';
 import type { EventHandler, ReceivedEvent } from './receive-events.ts';
+import { withResultFile } from './result-lines.ts';
 import { type CommandRun, runCommand } from './run-command.ts';
 import { openRuntimeFiles } from './runtime-files.ts';
 import { runtimeSource } from './runtime-source.ts';
@@ -30,12 +32,26 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
 /** Creates the handler that runs a shell command with the CloudEvent on its standard input. Exit code 0 is success. */
 export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report }: Options): EventHandler => {
   const runtime = runtimeSource({ agent, fetch: api.runtime, files: openRuntimeFiles(join(dir, 'runtime')), report });
-  const run = (received: ReceivedEvent): Promise<number | string> =>
+  const run = (received: ReceivedEvent, more: Readonly<Record<string, string>> = {}): Promise<number | string> =>
     runtime.withVariables((variables) =>
-      runCommand({ exec, input: received.json, env: { ...variablesFor(agent.slug, received), ...variables }, timeoutMs, ...signals }),
+      runCommand({
+        exec,
+        input: received.json,
+        env: { ...variablesFor(agent.slug, received), ...variables, ...more },
+        timeoutMs,
+        ...signals,
+      }),
     );
+  /** Runs the command for a benchmark run. What it writes to the file in ANNALS_SCORES is published. */
+  const runBenchmark = async (received: ReceivedEvent): Promise<number | string> => {
+    const { ended, fault } = await withResultFile(join(dir, 'results'), received.publishResult, (path) =>
+      run(received, { ANNALS_SCORES: path }),
+    );
+    return ended === 0 && fault !== null ? `a line in ANNALS_SCORES that is not a valid result: ${fault}` : ended;
+  };
   return async (received) => {
-    const ended = await run(received).catch((error: Error) => error.message);
+    const start = received.event.type === BENCHMARK_MESSAGE_TYPE ? runBenchmark : run;
+    const ended = await start(received).catch((error: Error) => error.message);
     return ended === 0 ? null : { reason: `the command ended with ${ended}` };
   };
 };

@@ -1,8 +1,11 @@
-import { CONTENT_TYPE } from '../../domain/runners/cloud-event.ts';
+import { BENCHMARK_MESSAGE_TYPE, CONTENT_TYPE } from '../../domain/runners/cloud-event.ts';
 import type { EventHandler } from './receive-events.ts';
+import { publishLines } from './result-lines.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
+/** The media type of an answer with the results of a benchmark run, one in each line. */
+const RESULT_TYPE = /^application\/(?:jsonl|x-ndjson)\s*(?:;|$)/i;
 
 type Options = { readonly url: string; readonly timeoutMs: number | undefined };
 
@@ -13,10 +16,10 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
 
 /**
  * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the HTTP binding. A status of 2xx
- * is success. After any other, the header Retry-After says when the event is sent again.
+ * is success; the answer to a benchmark run has its results. After any other, the header Retry-After says when the event is sent again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
-  const send = async (json: Uint8Array): Promise<Response> => {
+  const send = async (json: Uint8Array): Promise<{ readonly response: Response; readonly results: string }> => {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': `${CONTENT_TYPE}; charset=utf-8`, 'user-agent': 'annals-runner' },
@@ -24,12 +27,17 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    await response.body?.cancel();
-    return response;
+    const hasResults = response.ok && RESULT_TYPE.test(response.headers.get('content-type') ?? '');
+    if (!hasResults) await response.body?.cancel();
+    return { response, results: hasResults ? await response.text() : '' };
   };
-  return async ({ json }) => {
+  return async ({ event, json, publishResult }) => {
     try {
-      const { ok, status, headers } = await send(json);
+      const { response, results } = await send(json);
+      const { ok, status, headers } = response;
+      const isRun = ok && event.type === BENCHMARK_MESSAGE_TYPE;
+      const fault = isRun ? await publishLines(results.split('\n'), publishResult) : null;
+      if (fault !== null) return { reason: `${url} answers with a line that is not a valid result: ${fault}` };
       return ok ? null : { reason: `${url} answers ${status}`, delayMs: retryAfterMs(headers.get('retry-after')) };
     } catch (error) {
       return { reason: `${url} ${failureOf(error as Error, timeoutMs)}` };

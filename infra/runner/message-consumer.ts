@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Msg, nanos } from 'nats';
+import { Refusal } from '../../domain/refusal.ts';
 import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 import { createOutageReport } from './outage-report.ts';
@@ -64,6 +65,26 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
           return;
         } catch (error) {
           if (attempt >= MAX_SETTLE_ATTEMPTS) throw error;
+          await sleep(RETRY_DELAY_MS * attempt);
+        }
+      }
+    },
+    /**
+     * Publishes a message and waits until the server has stored it.
+     * @throws Refusal unavailable if it does not confirm that, also after some attempts
+     */
+    publish: async (subject: string, message: Uint8Array): Promise<void> => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const { nats } = await connection.get();
+          const { error } = (await nats.request(subject, message, { timeout: SETTLE_TIMEOUT_MS })).json<{
+            error?: { description: string };
+          }>();
+          if (!error) return;
+          throw new Error(error.description);
+        } catch (error) {
+          if (attempt >= MAX_SETTLE_ATTEMPTS)
+            throw new Refusal('unavailable', `the broker does not store the message: ${(error as Error).message}`);
           await sleep(RETRY_DELAY_MS * attempt);
         }
       }

@@ -1,15 +1,25 @@
 import { type Msg, nanos } from 'nats';
-import { CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
+import { encodeReport } from '../../commands/benchmarks/task-report.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { BENCHMARK_MESSAGE_TYPE, CRON_MESSAGE_TYPE } from '../../domain/runners/cloud-event.ts';
 import { ACK_WAIT_MS } from '../../domain/runners/runner-credential.ts';
+import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { retryDelay } from '../backoff.ts';
 import { attemptsOf, type CloudEvent, parseEvent, withBody } from './cloud-event.ts';
 import type { MessageConsumer } from './message-consumer.ts';
 import type { ProcessedIds } from './processed-ids.ts';
+import type { PublishResult } from './result-lines.ts';
 
 const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
 
 /** An event that a runner has received. `json` is the CloudEvent with its body, however large that is. */
-export type ReceivedEvent = { readonly event: CloudEvent; readonly json: Uint8Array; readonly attempt: number };
+export type ReceivedEvent = {
+  readonly event: CloudEvent;
+  readonly json: Uint8Array;
+  readonly attempt: number;
+  /** Publishes the result of a task, if the event is a benchmark run. */
+  readonly publishResult: PublishResult;
+};
 
 /**
  * Why an event was not processed: the beginning of a sentence about it. `delayMs` is when it is tried again; by default
@@ -50,10 +60,19 @@ const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: s
     .settle(message, acknowledgement)
     .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
 
-const process = async ({ body, handler }: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
+/** Returns the function that publishes results of the benchmark run of an event, and adds the id of the run to each. */
+const resultPublisher =
+  ({ messages }: Receiver, { type, tenant = '', agent = '', subject }: CloudEvent): PublishResult =>
+  async (result) => {
+    if (type !== BENCHMARK_MESSAGE_TYPE) throw new Refusal('invalid', 'only an event with a benchmark run has results');
+    await messages.publish(scoreSubject(tenant, agent), encodeReport({ ...(result as object), run_id: subject }));
+  };
+
+const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
+  const { body, handler } = receiver;
   try {
     const json = event.dataref === undefined ? message.data : withBody(event, await body(event.dataref));
-    return await handler({ event, json, attempt: attemptsOf(message) });
+    return await handler({ event, json, attempt: attemptsOf(message), publishResult: resultPublisher(receiver, event) });
   } catch (error) {
     return { reason: `the event cannot be processed: ${(error as Error).message}` };
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { AgentRuntime } from '../../api/runners/agent-runtime.ts';
+import type { TaskReport } from '../../commands/benchmarks/task-report.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { apiClient, type RunnerAgent, type RunnerApi, retryTransient } from './api-client.ts';
 import { openMessages } from './message-consumer.ts';
@@ -27,7 +28,7 @@ export type RunnerEvent = {
   readonly time: string;
   readonly tenant: string;
   readonly agent: string;
-  /** The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job. */
+  /** The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job, `benchmark` for a benchmark run. */
   readonly provider?: string;
   readonly providerevent?: string;
   readonly providerid?: string;
@@ -38,6 +39,8 @@ export type RunnerEvent = {
   readonly cronjob?: string;
   readonly cronname?: string;
   readonly occurrence?: string;
+  /** The slug of the benchmark, if the event is a benchmark run. */
+  readonly benchmark?: string;
   readonly dueat?: string;
   readonly contenttrust: 'untrusted' | 'trusted';
   readonly labels?: string;
@@ -79,13 +82,26 @@ export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs
  * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. An event can
  * be processed twice if the runner dies after its effect, so `id` must lead to one effect only.
  */
-export type Handler = (event: RunnerEvent, context: { readonly attempt: number }) => Promise<unknown>;
+export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
+
+/** The result of a benchmark task: a score from 0 to 1, or why there is none. The trajectory is any JSON. */
+export type TaskResult = Omit<z.input<typeof TaskReport>, 'run_id'>;
+
+export type HandlerContext = {
+  /** How often the event has been delivered, this time included. */
+  readonly attempt: number;
+  /**
+   * Publishes the result of a task of the benchmark run that the event is, and waits until it is stored. The first
+   * result of a task counts. @throws Refusal invalid, too_large, unavailable
+   */
+  readonly reportResult: (result: TaskResult) => Promise<void>;
+};
 
 const handlerOf =
   (handle: Handler): EventHandler =>
-  async ({ json, attempt }) => {
+  async ({ json, attempt, publishResult }) => {
     try {
-      await handle(JSON.parse(Buffer.from(json).toString()) as RunnerEvent, { attempt });
+      await handle(JSON.parse(Buffer.from(json).toString()) as RunnerEvent, { attempt, reportResult: publishResult });
       return null;
     } catch (error) {
       const reason = `the handler failed (${error instanceof Error ? error.message : String(error)})`;

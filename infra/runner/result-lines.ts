@@ -1,0 +1,94 @@
+import { closeSync, mkdirSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** Publishes the result of a benchmark task. @throws Refusal invalid, too_large, or the error of the broker */
+export type PublishResult = (result: unknown) => Promise<void>;
+
+/**
+ * Publishes results that are JSON Lines. Returns what is wrong with the first line that is not a valid result; null if
+ * all are valid. The valid ones are published in any case.
+ * @throws the error of the broker
+ */
+export const publishLines = async (lines: readonly string[], publish: PublishResult): Promise<string | null> => {
+  let fault: string | null = null;
+  for (const line of lines) {
+    if (line.trim() === '') continue;
+    try {
+      await publish(JSON.parse(line));
+    } catch (error) {
+      const { name, message, code } = error as Error & { code?: string };
+      if (name !== 'SyntaxError' && code !== 'invalid' && code !== 'too_large') throw error;
+      fault ??= message;
+    }
+  }
+  return fault;
+};
+
+/** How often the results are published that a command has written. */
+const INTERVAL_MS = 1_000;
+const CHUNK_BYTES = 1_048_576;
+
+/** Reads the bytes of a file from `offset` on. */
+const readFrom = (path: string, offset: number): Uint8Array => {
+  const file = openSync(path, 'r');
+  try {
+    const chunks: Uint8Array[] = [];
+    for (let at = offset; ; ) {
+      const chunk = new Uint8Array(CHUNK_BYTES);
+      const count = readSync(file, chunk, 0, CHUNK_BYTES, at);
+      if (count === 0) return Buffer.concat(chunks);
+      chunks.push(chunk.subarray(0, count));
+      at += count;
+    }
+  } finally {
+    closeSync(file);
+  }
+};
+
+const LINE_FEED = 0x0a;
+
+/** How many files this process has created. */
+let count = 0;
+
+/**
+ * Creates an empty file that only the owner can read, calls `work` with its absolute path, and publishes the lines that
+ * are added to the file, while `work` runs and at its end. Then the file is removed.
+ * @returns the result of `work`, and what is wrong with the first line that is not a valid result
+ */
+export const withResultFile = async <T>(
+  dir: string,
+  publish: PublishResult,
+  work: (path: string) => Promise<T>,
+): Promise<{ readonly ended: T; readonly fault: string | null }> => {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const path = resolve(dir, `${process.pid}.${++count}.results.jsonl`);
+  writeFileSync(path, '', { mode: 0o600 });
+  let offset = 0;
+  let fault: string | null = null;
+
+  /** Publishes the lines after those that are published. A last line without a line feed may still be written. */
+  const publishAdded = async (isComplete: boolean): Promise<void> => {
+    const added = readFrom(path, offset);
+    const length = isComplete ? added.length : added.lastIndexOf(LINE_FEED) + 1;
+    const found = await publishLines(new TextDecoder().decode(added.subarray(0, length)).split('\n'), publish);
+    fault ??= found;
+    offset += length;
+  };
+
+  let publishing = Promise.resolve();
+  const timer = setInterval(() => {
+    // If the broker cannot be reached, the lines are published later, at the end of the command at the latest.
+    publishing = publishing.then(() => publishAdded(false)).catch(() => {});
+  }, INTERVAL_MS);
+  try {
+    const ended = await work(path);
+    clearInterval(timer);
+    await publishing;
+    await publishAdded(true);
+    return { ended, fault };
+  } finally {
+    clearInterval(timer);
+    await publishing;
+    rmSync(path, { force: true });
+  }
+};

@@ -1,0 +1,167 @@
+// limit: 240 s for this file (test/run.ts)
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connectRunner, Refusal, type RunnerEvent } from '../../infra/runner/runner-client.ts';
+import { expectReply, mainFile, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { type Agent, createDataset } from '../faults/tenants.ts';
+import { eventually, root, startProgram } from '../fixtures/child-process.ts';
+
+/** The host of a dataset. */
+const DATASET = readFileSync(join(root, 'test/fixtures/sums.jsonl'));
+const host = createServer((_, response) => response.writeHead(200).end(DATASET));
+await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+const DATASET_URI = `http://127.0.0.1:${(host.address() as AddressInfo).port}/sums.jsonl`;
+
+const withPlatform = sharedPlatform({ EGRESS_ALLOW: `127.0.0.1:${(host.address() as AddressInfo).port}` });
+
+type Task = {
+  id: string;
+  status: string;
+  score: number | null;
+  seconds: number | null;
+  error: string | null;
+  trajectory_sha256: string | null;
+};
+type Run = { id: string; status: string; score: number | null; error: string | null; tasks: Task[] };
+
+const newAgent = async (platform: Platform, slug: string): Promise<Agent> =>
+  (await createDataset(platform, { tenants: 1, agents: 1, hooks: 0 }, slug)).agents[0]!;
+
+const createBenchmark = async (platform: Platform, slug: string, dataset_uri = DATASET_URI): Promise<void> => {
+  const fields = { slug, display_name: 'Sums', dataset_uri, evaluator_strategy: 'exact_match', default_harness: 'shell' };
+  await expectReply(platform.call('POST', '/benchmarks', fields));
+};
+const queueRun = (platform: Platform, { tenant, id }: Agent, benchmark: string): Promise<Run> =>
+  expectReply<Run>(platform.call('POST', `/tenant/${tenant.id}/benchmark-runs`, { benchmark, agent_id: id }, tenant), 202);
+
+const runOf = async (platform: Platform, { tenant }: Agent, id: string): Promise<Run> => {
+  const runs = await expectReply<Run[]>(platform.call('GET', `/tenant/${tenant.id}/benchmark-runs`, undefined, tenant), 200);
+  return runs.find((run) => run.id === id)!;
+};
+const endedRun = async (platform: Platform, agent: Agent, id: string): Promise<Run> => {
+  let run: Run | undefined;
+  await eventually('the run has ended', async () => {
+    run = await runOf(platform, agent, id);
+    return /completed|failed/.test(run?.status ?? '');
+  });
+  return run!;
+};
+
+const startRunner = (platform: Platform, agent: Agent, ...args: string[]) => {
+  const ANNALS_DATA = join(platform.dir, `runner-${agent.tenant.id}`);
+  const env = { PATH: process.env.PATH, ANNALS_URL: platform.url, ANNALS_KEY: agent.runnerKey, ANNALS_DATA };
+  const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', agent.slug, ...args], { env });
+  platform.stopOnClose(program);
+  return program;
+};
+const COMMAND = `${process.execPath} ${join(root, 'test/fixtures/benchmark-agent.mjs')}`;
+const SCORES = [
+  ['one', 'scored', 1, 0.25],
+  ['two', 'scored', 1, 0.25],
+  ['4', 'scored', 1, 0.25],
+  ['wrong', 'scored', 0, 0.25],
+];
+const scoresOf = ({ tasks }: Run) => tasks.map(({ id, status, score, seconds }) => [id, status, score, seconds]);
+
+test('a runner process does a benchmark with a command, and its scores and trajectories are kept', () =>
+  withPlatform(async (platform) => {
+    const agent = await newAgent(platform, 'exec');
+    await createBenchmark(platform, 'sums');
+    const { id, status } = await queueRun(platform, agent, 'sums');
+    assert.is(status, 'queued');
+    startRunner(platform, agent, '--exec', COMMAND);
+    const run = await endedRun(platform, agent, id);
+    assert.equal([run.status, run.score, run.error], ['completed', 0.75, null]);
+    assert.equal(scoresOf(run), SCORES);
+    const path = `/tenant/${agent.tenant.id}/files/${run.tasks[1]!.trajectory_sha256}`;
+    assert.is((await platform.call('GET', path, undefined, agent.tenant)).text, '[{"role":"assistant","content":"42"}]');
+    await eventually('the delivery of the run is done', async () => {
+      const { text } = await platform.call('GET', `/tenant/${agent.tenant.id}/deliveries/${id}`, undefined, agent.tenant);
+      const { provider, status: shown, payload } = JSON.parse(text);
+      return provider === 'benchmark' && shown === 'done' && payload.tasks.length === 4;
+    });
+  }));
+
+test('a run whose runner is killed goes on with the next runner, and each task has one result', () =>
+  withPlatform(async (platform) => {
+    const agent = await newAgent(platform, 'killed');
+    await createBenchmark(platform, 'killed-sums');
+    const mark = join(platform.dir, 'hangs');
+    const { id } = await queueRun(platform, agent, 'killed-sums');
+    const first = startRunner(platform, agent, '--exec', `${COMMAND} hang ${mark}`);
+    await eventually('the first result is shown', async () => (await runOf(platform, agent, id)).status === 'running');
+    assert.ok(existsSync(mark));
+    first.child.kill('SIGKILL');
+    startRunner(platform, agent, '--exec', `${COMMAND} hang ${mark}`);
+    const run = await endedRun(platform, agent, id);
+    assert.equal([run.status, run.score], ['completed', 0.75]);
+    assert.equal(scoresOf(run), SCORES);
+    const log = platform.openLog();
+    const types = (await Array.fromAsync(log.read(`benchmarkrun-${agent.tenant.id}.${id}`))).map(({ type }) => type);
+    await log.close();
+    assert.equal(types, ['BenchmarkRunQueued', ...Array(4).fill('BenchmarkTaskScored'), 'BenchmarkRunFinished']);
+  }));
+
+test('a program with the typed client reports results, and is told which result is not valid', () =>
+  withPlatform(async (platform) => {
+    const agent = await newAgent(platform, 'client');
+    await createBenchmark(platform, 'client-sums');
+    const control = new AbortController();
+    const options = {
+      url: platform.url,
+      key: agent.runnerKey,
+      dir: join(platform.dir, 'client'),
+      signal: control.signal,
+      report: () => {},
+    };
+    const runner = await connectRunner(options);
+    const refusals: string[] = [];
+    const receiving = runner.receive(async ({ type, data }: RunnerEvent, { reportResult }) => {
+      assert.is(type, 'annals.benchmark.queued');
+      const { tasks } = data as { tasks: { id: string }[] };
+      for (const wrong of [
+        { task_id: 'one' },
+        { task_id: 'one', score: 2 },
+        { task_id: 'one', score: 1, trajectory: 'x'.repeat(1_000_000) },
+      ]) {
+        const error = await reportResult(wrong).catch((refusal: Refusal) => refusal);
+        assert.instance(error, Refusal);
+        refusals.push((error as Refusal).code);
+      }
+      for (const { id } of tasks)
+        await reportResult(id === 'wrong' ? { task_id: id, error: 'It cannot be solved' } : { task_id: id, score: 0.5 });
+    });
+    const run = await endedRun(platform, agent, (await queueRun(platform, agent, 'client-sums')).id);
+    assert.equal([run.status, run.score, run.tasks[3]!.error], ['completed', 0.375, 'It cannot be solved']);
+    assert.equal(refusals, ['invalid', 'invalid', 'too_large']);
+    control.abort();
+    await receiving;
+  }));
+
+test('a server to which runs are posted answers with the results; a line that is not valid is reported and the run repeated', () =>
+  withPlatform(async (platform) => {
+    const agent = await newAgent(platform, 'forward');
+    await createBenchmark(platform, 'forward-sums');
+    let posts = 0;
+    const server = createServer(async (request, response) => {
+      const { data } = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()) as { data: { tasks: { id: string }[] } };
+      const lines = data.tasks.map(({ id }) => JSON.stringify({ task_id: id, score: ++posts > 4 ? 1 : id === 'wrong' ? 7 : 1 }));
+      response.writeHead(200, { 'content-type': 'application/jsonl' }).end(lines.join('\n'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const runner = startRunner(platform, agent, '--forward', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const run = await endedRun(platform, agent, (await queueRun(platform, agent, 'forward-sums')).id);
+    assert.equal([run.status, run.score], ['completed', 1]);
+    assert.match(runner.output(), /answers with a line that is not a valid result: .*\/score/);
+    server.close();
+  }));
+
+test('the host of the dataset stops', () => {
+  host.close();
+});
+
+test.run();
