@@ -3,12 +3,11 @@ import { connect, headers, jwtAuthenticator, type Msg, type NatsConnection } fro
 import * as assert from 'uvu/assert';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
 import { consumerName, inboxOf, STREAM } from '../../domain/runners/runner-credential.ts';
-import { scoreSubject } from '../../domain/runners/score-report.ts';
 import { createChainedPublisher } from '../../infra/nats/chained-publisher.ts';
 import { readTip } from '../../infra/nats/jetstream.ts';
 import { type BrokerAddress, brokerUserFactory } from '../../infra/nats/runner-users.ts';
 import { agentOf, deliveryOf, eventIdOf, TENANT } from '../fixtures/generated-log.ts';
-import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { withNatsServer } from '../fixtures/nats-server.ts';
 import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
 
 const OTHER_TENANT = 'celsewhere000000000000000';
@@ -86,23 +85,6 @@ test(
     one.connection.publish(`$JS.API.STREAM.DELETE.${STREAM}`, '');
     await one.connection.flush();
     assert.is((await streams.info(STREAM)).state.last_seq, before);
-  }),
-);
-
-test(
-  'a runner publishes benchmark results for its own agent, and for no other one',
-  withNatsServer(async (broker) => {
-    const nats = await broker.connect();
-    const { connection } = await connectRunner(broker, nats, TENANT, AGENT);
-    const received: string[] = [];
-    nats.subscribe('scores.>', { callback: (_, message) => received.push(message.subject) });
-    await nats.flush();
-    connection.publish(scoreSubject(TENANT, OTHER_AGENT), 'forged');
-    connection.publish(scoreSubject(OTHER_TENANT, FOREIGN_AGENT), 'forged');
-    connection.publish(scoreSubject(TENANT, AGENT), 'own');
-    await connection.flush();
-    await waitUntil(() => received.length > 0);
-    assert.equal(received, [scoreSubject(TENANT, AGENT)]);
   }),
 );
 

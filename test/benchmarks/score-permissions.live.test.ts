@@ -1,0 +1,34 @@
+import { connect, jwtAuthenticator } from 'nats';
+import * as assert from 'uvu/assert';
+import { inboxOf } from '../../domain/runners/runner-credential.ts';
+import { scoreSubject } from '../../domain/runners/score-report.ts';
+import { brokerUserFactory } from '../../infra/nats/runner-users.ts';
+import { agentOf, TENANT } from '../fixtures/generated-log.ts';
+import { waitUntil, withNatsServer } from '../fixtures/nats-server.ts';
+import { afterTest, test } from '../fixtures/test-with-cleanup.ts';
+
+const OTHER_TENANT = 'celsewhere000000000000000';
+const [AGENT, OTHER_AGENT] = [agentOf(0), agentOf(1)];
+
+test(
+  'a runner publishes benchmark results for its own agent, and for no other one',
+  withNatsServer(async (broker) => {
+    const nats = await broker.connect();
+    const credential = `c${AGENT}`.slice(0, 25);
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const { url, jwt, seed } = await brokerUserFactory(nats, broker.address)({ tenant: TENANT, agent: AGENT, credential, expires_at });
+    const authenticator = jwtAuthenticator(jwt, new TextEncoder().encode(seed));
+    const runner = await connect({ servers: url, authenticator, inboxPrefix: inboxOf(credential), reconnect: false });
+    afterTest(() => runner.close());
+    const received: string[] = [];
+    nats.subscribe('scores.>', { callback: (_, message) => received.push(message.subject) });
+    await nats.flush();
+    for (const subject of [scoreSubject(TENANT, OTHER_AGENT), scoreSubject(OTHER_TENANT, AGENT), scoreSubject(TENANT, AGENT)])
+      runner.publish(subject, 'a result');
+    await runner.flush();
+    await waitUntil(() => received.length > 0);
+    assert.equal(received, [scoreSubject(TENANT, AGENT)]);
+  }),
+);
+
+test.run();
