@@ -24,6 +24,13 @@ const webUrl = checkedText('must be a URL that begins with http:// or https://, 
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
 });
 
+/** A URL to which the platform posts. Its path and query can contain a secret. */
+const postUrl = checkedText('must be a URL that begins with http:// or https://, without a user or fragment', (value) => {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, hash } = new URL(value);
+  return /^https?:$/.test(protocol) && [username, password, hash].every((part) => part === '');
+});
+
 const apiKey = checkedText('must be an API key (ann_…) with correct check digits', (value) => publicIdOf(value) !== null);
 
 const list = (message: string, isValid: (item: string) => boolean) =>
@@ -121,6 +128,7 @@ const variables = z.object({
   MAIL_DOMAIN: checkedText('must be a domain name', isHostName)
     .transform((value) => value.toLowerCase())
     .optional(),
+  AUDIT_ANCHOR_URL: postUrl.optional(),
   EGRESS_ALLOW: list('must be hosts, host:port or CIDR ranges, separated by commas', isEgress),
   ANNALS_URL: webUrl.optional(),
   ANNALS_KEY: apiKey.optional(),

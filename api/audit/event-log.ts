@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { recordedEventText } from '../../domain/audit/recorded-event.ts';
-import { parseStream, parseToken, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
+import { MAX_SORT_KEY, parseStream, parseToken, type Recorded, sortKey, tokenOf } from '../../domain/event.ts';
 import { integer } from '../../domain/fields.ts';
 import { EXCLUDED_CATEGORIES } from '../../projections/audit/audit-entry.ts';
-import { positionsFrom } from '../../projections/audit/audit-head.queries.ts';
+import { type EntrySelection, positionsOf } from '../../projections/audit/audit-head.queries.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import type { Page } from '../../projections/read-model.ts';
 import { type Ctx, operation } from '../http/operation.ts';
@@ -33,7 +33,14 @@ const RecordedEvent = z
 const EventQuery = z.strictObject({
   stream: z.string().max(300).optional().meta({ description: 'Only the events of this stream' }),
   type: z.string().max(100).optional().meta({ description: 'Only events of this type' }),
+  correlation: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({ description: 'Only events that the request with this `X-Request-Id` caused: the `$correlationId` in their metadata' }),
   from_position: PositionToken.optional().meta({ description: 'Only events at or after this position' }),
+  to_position: PositionToken.optional().meta({ description: 'Only events at or before this position' }),
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many events the page may have' }),
   cursor: PositionToken.optional().meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
 });
@@ -43,24 +50,30 @@ const pageOf = (events: readonly Recorded[], next: string | null): Page => ({
   next,
 });
 
-type Selection = { readonly from: string; readonly type: string | undefined; readonly limit: number };
+type Selection = Omit<EntrySelection, 'tenant_id'> & { readonly limit: number };
+
+const isSelected = ({ position, type, meta }: Recorded, selection: Selection): boolean =>
+  sortKey(position) >= selection.from &&
+  (selection.type === undefined || type === selection.type) &&
+  (selection.request_id === undefined || meta.$correlationId === selection.request_id);
 
 /** The events of one stream. A stream that is not the tenant's has none. */
-const eventsOfStream = async (ctx: Ctx, stream: string, { from, type, limit }: Selection): Promise<Page> => {
+const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): Promise<Page> => {
   const place = parseStream(stream);
   if (!place || place.tenant !== ctx.tenant || EXCLUDED_CATEGORIES.has(place.category)) return pageOf([], null);
   const found: Recorded[] = [];
   for await (const event of ctx.history({ category: place.category, initial: null, evolve: () => null }, place.id)) {
-    if (sortKey(event.position) < from || (type !== undefined && event.type !== type)) continue;
-    if (found.length === limit) return pageOf(found, tokenOf(event.position));
+    if (sortKey(event.position) > selection.to) break;
+    if (!isSelected(event, selection)) continue;
+    if (found.length === selection.limit) return pageOf(found, tokenOf(event.position));
     found.push(event);
   }
   return pageOf(found, null);
 };
 
 /** The audited events of the tenant. The read model says where they are, and the log has what they are. */
-const eventsOfTenant = async (ctx: Ctx, { from, type, limit }: Selection): Promise<Page> => {
-  const positions = await positionsFrom(ctx.reads, { tenant_id: ctx.tenant, from, type }, limit + 1);
+const eventsOfTenant = async (ctx: Ctx, { limit, ...selection }: Selection): Promise<Page> => {
+  const positions = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, ...selection }, limit + 1);
   const events = await Promise.all(positions.slice(0, limit).map((position) => ctx.eventAt(position)));
   const next = positions[limit];
   return pageOf(
@@ -79,9 +92,11 @@ export const eventOperations = {
     projection: audit.name,
     query: EventQuery,
     reply: z.array(RecordedEvent),
-    run: (ctx, { stream, type, from_position, limit, cursor }) => {
+    run: (ctx, { stream, type, correlation: request_id, from_position, to_position, limit, cursor }) => {
+      const keyOf = (token: string): string => sortKey(parseToken(token)!);
       const start = cursor ?? from_position;
-      const selection = { from: start === undefined ? '' : sortKey(parseToken(start)!), type, limit };
+      const [from, to] = [start === undefined ? '' : keyOf(start), to_position === undefined ? MAX_SORT_KEY : keyOf(to_position)];
+      const selection = { from, to, type, request_id, limit };
       return stream === undefined ? eventsOfTenant(ctx, selection) : eventsOfStream(ctx, stream, selection);
     },
   }),

@@ -36,7 +36,7 @@ const OF_SERVE = [
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
 ];
-const OF_WORK = ['METRICS_PORT', 'METRICS_HOST'];
+const OF_WORK = ['METRICS_PORT', 'METRICS_HOST', 'AUDIT_ANCHOR_URL'];
 
 /** The environment variables that each service reads. `start` passes its environment on to `serve` and `work`. */
 export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {

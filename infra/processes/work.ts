@@ -10,6 +10,7 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
+import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
 import { type BenchmarkServices, startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
@@ -53,11 +54,13 @@ const recorderStatus = (recorder: AcknowledgementRecorder): ReactorStatus => {
   return { name: 'recording of acknowledgements', works: reason === null, reason, remedy: isStreamStopped ? STOPPED_STREAM_REMEDY : null };
 };
 
-/** What calling external targets needs. The modules are loaded only when the first target is to be called. */
-const openTargetServices = async (config: Config, vault: LazyVault) => {
+const openClient = async ({ egressAllow }: Config) => {
   const { createGuardedClient } = await import('../egress/guarded-client.ts');
-  return { client: createGuardedClient({ allow: config.egressAllow }), vault: await vault.open() };
+  return createGuardedClient({ allow: egressAllow });
 };
+
+/** What calling external targets needs. The modules are loaded only when the first target is to be called. */
+const openTargetServices = async (config: Config, vault: LazyVault) => ({ client: await openClient(config), vault: await vault.open() });
 
 /** Opens what renewing tokens needs, only when tokens are due. */
 const openRenewalServices = async (config: Config, opener: LazyVault, logger: Logger) => {
@@ -127,6 +130,9 @@ export const work = async (config: Config): Promise<Closable> => {
     startAgentMessenger({ ...timedParts, openVault: vault.open }),
     startTokenRenewer({ ...timedParts, services: () => openRenewalServices(config, vault, logger) }),
     startHeadSigner({ ...timedParts, openKey: () => openHeadKey(log, vault) }),
+    ...(config.auditAnchorUrl
+      ? [startHeadAnchorer({ ...timedParts, url: config.auditAnchorUrl, openClient: () => openClient(config) })]
+      : []),
     startRotationFinisher({
       ...timedParts,
       masterKeyFile: config.masterKeyFile,

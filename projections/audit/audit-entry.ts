@@ -1,4 +1,5 @@
 import * as Agent from '../../domain/agents/agent.ts';
+import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 import * as Disclosure from '../../domain/audit/disclosure.ts';
 import * as BillingRecord from '../../domain/billing/billing-record.ts';
@@ -134,7 +135,7 @@ export const entryOf = (event: Recorded): Row => {
 
 /**
  * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, the chunks of delivery bodies,
- * how far messages are published, and the heads that are signed over the log itself.
+ * how far messages are published, and the heads that are signed over the log itself, with their anchors.
  */
 export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set([
   'idempotency',
@@ -142,4 +143,5 @@ export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set([
   DeliveryBody.category,
   Publication.category,
   AuditHead.category,
+  AuditAnchor.category,
 ]);

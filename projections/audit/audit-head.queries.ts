@@ -60,6 +60,31 @@ const lastHead = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
 export const newestHead = async (reads: Reads, tenant_id: string): Promise<CoveringHead | null> =>
   coveringHead(await reads.rows(lastHead, { tenant_id }));
 
+/** How many heads one query returns that are not anchored yet. */
+export const MAX_HEADS_TO_ANCHOR = 100;
+
+const unanchored = defineQuery((db, _: object) =>
+  db
+    .selectFrom('auditheads.heads as head')
+    .where('head.unanchored_since', 'is not', null)
+    .orderBy('head.unanchored_since')
+    .orderBy('head.size')
+    .select(['head.tenant_id', 'head.id', 'head.doc'])
+    .limit(({ lit }) => lit(MAX_HEADS_TO_ANCHOR)),
+);
+
+type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'position' | 'at' | 'signature' | 'key_id'> & {
+  readonly head_id: string;
+  readonly tenant_id: string;
+};
+
+/** Returns the oldest heads of all tenants that are not anchored: at most MAX_HEADS_TO_ANCHOR. */
+export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>
+  (await reads.rows(unanchored, {})).map(({ tenant_id, id: head_id, doc }) => {
+    const { size, root, position, at, signature, key_id } = JSON.parse(doc) as z.output<typeof SignedHead>;
+    return { head_id, tenant_id, size, root, position, at, signature, key_id };
+  });
+
 const leaves = defineQuery((db, { tenant_id, after, until }: { tenant_id: string; after: string; until: string }) =>
   db
     .selectFrom('audit.audit_logs as entry')
@@ -126,27 +151,33 @@ export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, bef
   return { due: due.map(({ tenant_id }) => tenant_id), next: rows.length === TENANTS_PER_QUERY ? rows.at(-1)!.tenant_id : null };
 };
 
-const entryPlaces = defineQuery(
-  (db, { tenant_id, from, action, limit }: { tenant_id: string; from: string; action: string | undefined; limit: number }) =>
-    db
-      .selectFrom('audit.audit_logs as entry')
-      .where('entry.tenant_id', '=', tenant_id)
-      .where('entry.place', '>=', from)
-      .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
-      .orderBy('entry.place')
-      .select('entry.place')
-      .limit(limit),
+/** Which audited events of a tenant to find. `from` and `to` are sort keys; both are included. */
+export type EntrySelection = {
+  readonly tenant_id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly type: string | undefined;
+  /** The id of the request that caused the events. */
+  readonly request_id: string | undefined;
+};
+
+type PlaceFilter = Omit<EntrySelection, 'type'> & { readonly action: string | undefined; readonly limit: number };
+
+const entryPlaces = defineQuery((db, { tenant_id, from, to, action, request_id, limit }: PlaceFilter) =>
+  db
+    .selectFrom('audit.audit_logs as entry')
+    .where('entry.tenant_id', '=', tenant_id)
+    .where('entry.place', '>=', from)
+    .where('entry.place', '<=', to)
+    .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
+    .$if(request_id !== undefined, (query) => query.where('entry.request_id', '=', request_id!))
+    .orderBy('entry.place')
+    .select('entry.place')
+    .limit(limit),
 );
 
-/**
- * Returns the positions of a tenant's audited events from a sort key on, in log order; only of one type, if it is
- * given.
- */
-export const positionsFrom = async (
-  reads: Reads,
-  { tenant_id, from, type }: { readonly tenant_id: string; readonly from: string; readonly type: string | undefined },
-  limit: number,
-): Promise<Position[]> => {
-  const rows = await reads.rows(entryPlaces, { tenant_id, from, action: type === undefined ? undefined : actionOf(type), limit });
-  return rows.map(({ place }) => positionOfSortKey(place!));
+/** Returns the positions of audited events, in log order. */
+export const positionsOf = async (reads: Reads, { type, ...selection }: EntrySelection, limit: number): Promise<Position[]> => {
+  const action = type === undefined ? undefined : actionOf(type);
+  return (await reads.rows(entryPlaces, { ...selection, action, limit })).map(({ place }) => positionOfSortKey(place!));
 };

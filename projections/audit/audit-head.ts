@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 import { Timestamp } from '../../domain/fields.ts';
-import { insert, type Projection } from '../projection.ts';
+import { insert, type Projection, patch } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 const Hash = z.string().meta({ description: 'A SHA-256 hash as base64url', examples: ['47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'] });
@@ -24,6 +25,11 @@ export const SignedHead = z
     consistency: z
       .array(Hash)
       .meta({ description: 'The proof that the tree begins with that of the head before (RFC 9162, 2.1.4)', examples: [[]] }),
+    anchored_at: Timestamp.nullable().meta({
+      description:
+        'When the place outside the platform, to which the operator lets heads be posted, had received the head; null if it has not',
+      examples: [null],
+    }),
   })
   .meta({ id: 'SignedHead' });
 
@@ -33,20 +39,41 @@ export const TreeBefore = z.object({ before: z.object({ size: z.int(), position:
 export const table = {
   name: 'heads',
   key: ['tenant_id', 'id'],
-  appendOnly: true,
-  columns: { tenant_id: 'text', id: 'text', size: 'bigint', place: 'text', at: 'timestamptz' },
+  columns: {
+    tenant_id: 'text',
+    id: 'text',
+    size: 'bigint',
+    place: 'text',
+    at: 'timestamptz',
+    // When the head was signed, until it is anchored; then null.
+    unanchored_since: 'timestamptz',
+  },
   docs: { doc: SignedHead, tree: TreeBefore },
-  indexes: [{ columns: ['tenant_id', 'place'] }, { columns: ['tenant_id', 'size'] }],
+  indexes: [
+    { columns: ['tenant_id', 'place'] },
+    { columns: ['tenant_id', 'size'] },
+    { columns: ['unanchored_since', 'size'], withoutNull: 'unanchored_since' },
+  ],
 } as const satisfies Table;
 
 /** The signed heads of the tenants' audit trees. */
 export const auditHeads = {
   name: 'auditheads',
-  version: 1,
-  categories: [AuditHead.category],
+  version: 2,
+  categories: [AuditHead.category, AuditAnchor.category],
   tables: [table],
   on: {
     AuditHeadSigned: ({ event_id, tenant: tenant_id, data: { peaks: _, ...head } }) =>
-      insert('heads', { ...head, tenant_id, id: event_id, place: AuditHead.sortKeyOf(head.position), previous_size: head.before.size }),
+      insert('heads', {
+        ...head,
+        tenant_id,
+        id: event_id,
+        place: AuditHead.sortKeyOf(head.position),
+        previous_size: head.before.size,
+        anchored_at: null,
+        unanchored_since: head.at,
+      }),
+    AuditHeadAnchored: ({ tenant: tenant_id, at, data: { head_id } }) =>
+      patch('heads', { tenant_id, id: head_id }, { anchored_at: at, unanchored_since: null }),
   },
-} as const satisfies Projection<AuditHead.AuditHeadEvent>;
+} as const satisfies Projection<AuditHead.AuditHeadEvent | AuditAnchor.AuditAnchorEvent>;

@@ -38,7 +38,8 @@ const aggregates = (
 
 /** Types of technical events, which the audit log leaves out. */
 const NOT_AUDITED = [
-  ...['AuditHeadSigned', 'DataKeyCreated', 'DeliveryBodyPart', 'KeysRewrapped', 'MessagesPublished', 'PlatformKeyCreated'],
+  ...['AuditHeadAnchored', 'AuditHeadSigned', 'DataKeyCreated', 'DeliveryBodyPart', 'KeysRewrapped', 'MessagesPublished'],
+  'PlatformKeyCreated',
   ...['IdempotencyKeyClaimed', 'IdempotencyKeyFinished', 'IdempotencyKeyReleased', 'IdempotencyKeyTaken'],
 ];
 

@@ -15,7 +15,14 @@ import { createSecondTenant } from '../fixtures/users.ts';
 
 type Head = AuditHead.AuditHeadFields & { previous_size: number };
 type Proof = { leaf: Hash; index: number; size: number; path: Hash[]; head: Head };
-type Event = { id: string; stream: string; position: string; type: string; data: Record<string, unknown> };
+type Event = {
+  id: string;
+  stream: string;
+  position: string;
+  type: string;
+  data: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+};
 type Entry = { id: string; position: string };
 
 const p = await createTestPlatform();
@@ -180,6 +187,37 @@ test('events can be selected by stream, type and position; streams of other tena
     assert.equal(await get(`${home.tenant}/events?stream=${other}`), [], other);
   assert.is((await p.send('GET', `${home.tenant}/events?from_position=x`, { key: home.key })).status, 422);
   assert.is((await p.send('GET', `${home.tenant}/events?limit=201`, { key: home.key })).status, 422);
+});
+
+test('events can be selected by the request that caused them and by a range of positions', async () => {
+  const requestId = 'the-request-of-this-test';
+  const body = { name: 'Agent', slug: 'correlated' };
+  const created = await p.send('POST', `${home.tenant}/agents`, { key: home.key, body, headers: { 'x-request-id': requestId } });
+  await p.send('POST', `${away.tenant}/agents`, { key: away.key, body, headers: { 'x-request-id': requestId } });
+  assert.is(created.status, 201, created.text);
+  const caused = await get<Event[]>(`${home.tenant}/events?correlation=${requestId}`);
+  assert.ok(caused.length > 0);
+  for (const { metadata } of caused) assert.equal([metadata.$correlationId, metadata.tenant], [requestId, home.id]);
+  const { stream } = caused.find(({ type }) => type === 'AgentCreated')!;
+  await p.send('PATCH', `${home.tenant}/agents/${stream.split('.')[1]}`, { key: home.key, body: { name: 'Later' } });
+  assert.equal(
+    await get(`${home.tenant}/events?stream=${stream}&correlation=${requestId}`),
+    caused.filter((event) => event.stream === stream),
+  );
+  assert.equal(await get(`${home.tenant}/events?correlation=no-such-request`), []);
+  const all = await get<Event[]>(`${home.tenant}/events?limit=200`);
+  const [from, to] = [all[3]!.position, all[7]!.position];
+  const range = `from_position=${from}&to_position=${to}`;
+  assert.equal(await get(`${home.tenant}/events?${range}`), all.slice(3, 8));
+  const first = await p.send('GET', `${home.tenant}/events?${range}&limit=3`, { key: home.key });
+  const next = /^<([^>]*)>/.exec(first.headers.get('link')!)![1]!;
+  assert.equal(await get(next), all.slice(6, 8));
+  assert.equal(
+    (await get<Event[]>(`${home.tenant}/events?stream=${stream}&to_position=${caused.at(-1)!.position}`)).map(({ type }) => type),
+    all.filter((event) => event.stream === stream && event.type !== 'AgentUpdated').map(({ type }) => type),
+  );
+  for (const query of ['correlation=', `correlation=${'x'.repeat(256)}`, 'to_position=x'])
+    assert.is((await p.send('GET', `${home.tenant}/events?${query}`, { key: home.key })).status, 422, query);
 });
 
 test('a stream is shown in pages', async () => {

@@ -6102,6 +6102,21 @@ order by
 limit
   1;
 
+-- headsToAnchor: call
+select
+  "head"."tenant_id",
+  "head"."id",
+  "head"."doc"
+from
+  "auditheads"."heads" as "head"
+where
+  "head"."unanchored_since" is not null
+order by
+  "head"."unanchored_since",
+  "head"."size"
+limit
+  100;
+
 -- newestHead: call
 select
   "head"."doc",
@@ -6167,7 +6182,7 @@ from
 order by
   "entries"."tenant_id";
 
--- positionsFrom: of any type
+-- positionsOf: of any type
 select
   "entry"."place"
 from
@@ -6175,24 +6190,41 @@ from
 where
   "entry"."tenant_id" = $1
   and "entry"."place" >= $2
-order by
-  "entry"."place"
-limit
-  $3;
-
--- positionsFrom: of a type
-select
-  "entry"."place"
-from
-  "audit"."audit_logs" as "entry"
-where
-  "entry"."tenant_id" = $1
-  and "entry"."place" >= $2
-  and "entry"."action" = $3
+  and "entry"."place" <= $3
 order by
   "entry"."place"
 limit
   $4;
+
+-- positionsOf: of a type
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+  and "entry"."place" <= $3
+  and "entry"."action" = $4
+order by
+  "entry"."place"
+limit
+  $5;
+
+-- positionsOf: of a request
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+  and "entry"."place" <= $3
+  and "entry"."request_id" = $4
+order by
+  "entry"."place"
+limit
+  $5;
 
 -- findMentions: that start with a text
 select

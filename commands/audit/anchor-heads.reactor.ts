@@ -1,0 +1,39 @@
+import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
+
+/** A signed head, as it is posted. `head_id` is the id of its event, `public_key` that of the key that has signed it. */
+export type PostedHead = {
+  readonly head_id: string;
+  readonly tenant_id: string;
+  readonly size: number;
+  readonly root: string;
+  readonly position: string;
+  readonly at: string;
+  readonly signature: string;
+  readonly key_id: string;
+  readonly public_key: string | null;
+};
+
+export type AnchorPorts = {
+  /** Posts a head. Returns the host and the status of its answer. @throws Error if it does not answer */
+  readonly post: (head: PostedHead) => Promise<{ readonly host: string; readonly status: number }>;
+  readonly load: (tenant: string) => Promise<AuditAnchor.AuditAnchor>;
+  readonly transact: (
+    tenant: string,
+    size: number,
+    decide: (state: AuditAnchor.AuditAnchor) => AuditAnchor.AuditAnchorEvent[],
+  ) => Promise<unknown>;
+};
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/**
+ * Posts a head to the place outside, and records that it was received. Does nothing if that was recorded before.
+ * @throws Error if the place has not received it
+ */
+export const anchorHead = async (ports: AnchorPorts, head: PostedHead): Promise<void> => {
+  const { head_id, tenant_id, size, root } = head;
+  if ((await ports.load(tenant_id)).size >= size) return;
+  const { host, status } = await ports.post(head);
+  if (!isSuccess(status)) throw new Error(`${host} answers ${status}`);
+  await ports.transact(tenant_id, size, AuditAnchor.recordAnchored({ head_id, size, root, host, status }));
+};

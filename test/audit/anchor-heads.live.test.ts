@@ -1,0 +1,93 @@
+// limit: 240 s for this file (test/run.ts)
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
+import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { ADMIN_KEY, openPlatform } from '../faults/platform.ts';
+import { withTempDirectory } from '../fixtures/child-process.ts';
+import { deadline } from '../fixtures/load-factor.ts';
+
+type Head = { size: number; anchored_at: string | null };
+type Request = { path: string; key: string; body: string };
+
+/** A place outside that fails twice, first with a status and then without an answer. */
+const openAnchor = async () => {
+  const requests: Request[] = [];
+  const server = createServer(async (request, response) => {
+    requests.push({ path: request.url!, key: String(request.headers['idempotency-key']), body: await text(request) });
+    if (requests.length === 2) return void request.socket.destroy();
+    response.writeHead(requests.length === 1 ? 503 : 204).end();
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { requests, port, close: () => new Promise((resolve) => server.close(resolve)) };
+};
+
+test('each signed head is posted until it is received, once after that, recorded, and shown with the time', () =>
+  withTempDirectory(async (dir) => {
+    const anchor = await openAnchor();
+    const platform = await openPlatform(dir, {
+      AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads?token=a`,
+      EGRESS_ALLOW: `127.0.0.1:${anchor.port}`,
+    });
+    try {
+      await platform.start();
+      const { id } = await platform.firstTenant();
+      const heads = async (): Promise<Head[]> => JSON.parse((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text) as Head[];
+      let shown: Head[] = [];
+      for (const isOver = deadline(90_000); !isOver() && !shown[0]?.anchored_at; shown = await heads()) await sleep(500);
+      assert.ok(shown[0]?.anchored_at, 'the head must be anchored');
+      assert.ok(anchor.requests.length >= 3);
+      const [first, , third] = anchor.requests;
+      assert.equal(third, first, 'the same head is posted again, with the same key');
+      assert.is(first!.path, '/heads?token=a');
+      const log = platform.openLog();
+      const recorded = await Array.fromAsync(log.read(`auditanchor-${id}.${id}`));
+      await log.close();
+      assert.equal(
+        recorded.map(({ type, data }) => [type, (data as { size: number }).size, (data as { status: number }).status]),
+        [['AuditHeadAnchored', shown.at(-1)!.size, 204]],
+      );
+      // Anchoring must not lead to a new head, or it would never end.
+      const count = anchor.requests.length;
+      await sleep(12_000);
+      assert.is(anchor.requests.length, count);
+      assert.is((await heads()).length, shown.length);
+      const [file, anchors] = [join(dir, 'tenant.jsonl'), join(dir, 'anchors.jsonl')];
+      writeFileSync(anchors, anchor.requests.map(({ body }) => body).join(''));
+      assert.is(await exportTenant({ tenant: id, to: file, url: platform.url, key: ADMIN_KEY }), 0);
+      assert.ok((await verifyAuditExport(file, { anchors })).ok);
+      const { public_key, tenant_id } = JSON.parse(first!.body) as { public_key: string; tenant_id: string };
+      assert.equal([public_key.length, tenant_id], [43, id]);
+    } finally {
+      await platform.close();
+      await anchor.close();
+    }
+  }));
+
+test('an anchor on this machine that EGRESS_ALLOW does not name gets nothing', () =>
+  withTempDirectory(async (dir) => {
+    const anchor = await openAnchor();
+    const platform = await openPlatform(dir, { AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads` });
+    try {
+      await platform.start();
+      const { id } = await platform.firstTenant();
+      for (const isOver = deadline(60_000); !isOver(); await sleep(500))
+        if ((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text !== '[]') break;
+      await sleep(15_000);
+      assert.equal(anchor.requests, []);
+      const [head] = JSON.parse((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text) as Head[];
+      assert.is(head!.anchored_at, null);
+    } finally {
+      await platform.close();
+      await anchor.close();
+    }
+  }));
+
+test.run();
