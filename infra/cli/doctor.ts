@@ -13,6 +13,8 @@ import { checkKeyAges } from './key-age-check.ts';
 import { findServices, reasonOf, type ServiceLocations } from './locate-services.ts';
 import { checkMasterKey } from './master-key-check.ts';
 import { checkNats, checkSyncInterval } from './nats-check.ts';
+import { checkOAuth } from './oauth-check.ts';
+import { checkSignIn } from './sign-in-check.ts';
 import { checkSpool } from './spool-check.ts';
 import { checkStripe } from './stripe-check.ts';
 
@@ -96,6 +98,8 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
     examine('certificate', 'start the proxy of PUBLIC_URL, or correct PUBLIC_URL', () => checkCertificate(publicUrl)),
     examine('virus scan', 'correct CLAMAV_URL', () => checkClamav(config)),
     examine('payments', 'allow connections to api.stripe.com:443', () => checkStripe(config)),
+    examine('accounts', 'allow connections to the providers', () => checkOAuth(config)),
+    examine('sign-in', 'start the OpenID provider, or correct OIDC_ISSUER', () => checkSignIn(config)),
     examine('NATS sync', 'correct ANNALS_DATA', () => checkSyncInterval(annalsData, natsUrl)),
   ]);
 };

@@ -1,0 +1,17 @@
+import pino from 'pino';
+import type { Config } from '../config.ts';
+import { fail, none, ok, type Result } from './finding.ts';
+
+type SignInConfig = Pick<Config, 'oidcIssuer' | 'oidcAudience' | 'oidcClientId' | 'oidcClientSecret'>;
+
+/** Checks whether the OpenID issuer answers with its discovery document, if one is configured. */
+export const checkSignIn = async (config: SignInConfig): Promise<Result> => {
+  if (!config.oidcIssuer) return none('OIDC_ISSUER is not set: users sign in with API keys only');
+  const { createIssuer } = await import('../oidc/issuer.ts');
+  try {
+    const { issuer } = (await createIssuer(config, pino({ level: 'silent' }))()).serverMetadata();
+    return ok(`${issuer} answers`);
+  } catch {
+    return fail('OIDC_ISSUER does not answer with a valid discovery document', 'start the OpenID provider, or correct OIDC_ISSUER');
+  }
+};

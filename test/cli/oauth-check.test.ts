@@ -1,0 +1,78 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { checkOAuth } from '../../infra/cli/oauth-check.ts';
+import { checkSignIn } from '../../infra/cli/sign-in-check.ts';
+import { OAUTH_CLIENT, startOAuthServer } from '../fixtures/oauth-server.ts';
+
+const server = await startOAuthServer();
+const providers = { test: server.provider, basic: { ...server.provider, label: 'Basic', usesBasic: true } };
+const config = { oauth: { test: OAUTH_CLIENT }, publicUrl: 'http://annals.test', egressAllow: [server.host] };
+
+/** Starts a provider that answers every request with this status, these headers and this JSON. */
+const startProvider = async (status: number, body: object, headers: Record<string, string> = {}) => {
+  const other = createServer((_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body)),
+  );
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const check = () =>
+    checkOAuth({ ...config, egressAllow: [host] }, { test: { ...server.provider, tokenUrl: `http://${host}/token` } }).finally(() =>
+      other.close(),
+    );
+  return { check };
+};
+
+test('without an OAuth client, the doctor does not look at providers', async () =>
+  assert.is((await checkOAuth({ ...config, oauth: {} }, providers)).level, 'none'));
+
+test('a provider that knows the client and its secret is ok, and was asked once', async () => {
+  const before = server.requests.length;
+  assert.equal(await checkOAuth(config, providers), { level: 'ok', message: 'Test: the client is accepted', advice: null });
+  assert.is(server.requests.length, before + 1);
+});
+
+test('a wrong secret fails and names the variables, but not the secret', async () => {
+  const wrong = { clientId: OAUTH_CLIENT.clientId, clientSecret: 'a wrong secret' };
+  const found = await checkOAuth({ ...config, oauth: { test: wrong } }, providers);
+  assert.equal(
+    [found.level, found.message, found.advice],
+    ['fail', 'Test refuses the client: invalid_client', 'correct OAUTH_TEST_CLIENT_ID and OAUTH_TEST_CLIENT_SECRET'],
+  );
+});
+
+test('a client that is refused by a challenge for HTTP Basic fails, too', async () => {
+  const { check } = await startProvider(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="test"' });
+  assert.is((await check()).level, 'fail');
+});
+
+test("GitHub's answer to a wrong client, which has status 200, fails, and its answer to an unknown token is ok", async () => {
+  assert.is((await (await startProvider(200, { error: 'incorrect_client_credentials' })).check()).level, 'fail');
+  assert.is((await (await startProvider(200, { error: 'bad_refresh_token' })).check()).level, 'ok');
+});
+
+test('a provider that does not answer, or answers with 503, fails', async () => {
+  const { level, message, advice } = await checkOAuth(config, { test: { ...server.provider, tokenUrl: 'http://127.0.0.1:1/token' } });
+  assert.equal([level, message, advice], ['fail', 'Test does not answer', 'allow connections to 127.0.0.1:1']);
+  assert.is((await (await startProvider(503, {})).check()).message, 'Test does not answer');
+});
+
+test('a client for a provider that the platform does not know is a warning', async () => {
+  const { level, advice } = await checkOAuth({ ...config, oauth: { ...config.oauth, facebook: OAUTH_CLIENT } }, providers);
+  assert.is(level, 'warn');
+  assert.match(advice!, 'test, basic');
+});
+
+test('an OpenID issuer that answers is ok, one that does not fails, and none is not looked at', async () => {
+  const issuer = { oidcAudience: 'annals', oidcClientId: undefined, oidcClientSecret: undefined };
+  assert.is((await checkSignIn({ ...issuer, oidcIssuer: undefined })).level, 'none');
+  assert.is((await checkSignIn({ ...issuer, oidcIssuer: server.url })).level, 'ok');
+  const { level, advice } = await checkSignIn({ ...issuer, oidcIssuer: 'http://127.0.0.1:1' });
+  assert.is(level, 'fail');
+  assert.match(advice!, 'OIDC_ISSUER');
+});
+
+test('the server stops without an error', () => server.close());
+
+test.run();
