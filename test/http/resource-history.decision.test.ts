@@ -12,7 +12,13 @@ import { storedEvents } from '../fixtures/stored-events.ts';
 const SUBJECTS: readonly AnySubject[] = [agentHistory, modelHistory, skillHistory, tenantHistory, toolHistory];
 
 /** Events that change nothing that a history shows. Nobody can read the history of an erased tenant. */
-const WITHOUT_VISIBLE_CHANGES = ['AgentSlugReleased', 'TenantErasureStarted', 'TenantErased', 'TenantErasureCompleted'];
+const WITHOUT_VISIBLE_CHANGES = [
+  'AgentSkillConfigResealed',
+  'AgentSlugReleased',
+  'TenantErasureStarted',
+  'TenantErased',
+  'TenantErasureCompleted',
+];
 
 const isSecret = (name: string): boolean => name === 'digest' || name.startsWith('sealed');
 
