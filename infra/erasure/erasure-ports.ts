@@ -4,7 +4,7 @@ import type { CountProgress } from '../../domain/tenants/tenant-erasure.ts';
 import { category as KEYS } from '../../domain/wrapped-key.ts';
 import { throwAsRefusal } from '../aggregates/transact.ts';
 import { openReceiptSigner } from '../audit/signing-key.ts';
-import type { Log } from '../eventstore/event-log.ts';
+import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /** How long one call counts the events of a tenant. */
@@ -16,7 +16,7 @@ const START: CountProgress = { streams: 0, events: 0, counted_to: '' };
  * Counts the tenant's streams and events before the position `until`, without those of its destroyed keys, and
  * continues after `progress`. The store selects the events, so that only they are sent. After `timeMs`, returns how far
  * it has come. Every stream has one event of revision 0, so the counts of two parts can be added.
- * @throws LogError
+ * @throws LogError unavailable if it has not come anywhere
  */
 export const countTenantEvents = async (
   log: Log,
@@ -53,7 +53,9 @@ export const countTenantEvents = async (
     const failure = await Promise.race([ended, subscription.failure]);
     if (failure) throw failure;
     const counts = { streams, events };
-    return { counts, progress: isDone || !reached ? null : { ...counts, counted_to: tokenOf(reached) } };
+    if (isDone) return { counts, progress: null };
+    if (!reached) throw new LogError('unavailable', `the event store has sent no event within ${timeMs} ms`);
+    return { counts, progress: { ...counts, counted_to: tokenOf(reached) } };
   } finally {
     clearTimeout(timer);
     await subscription.stop();

@@ -30,6 +30,9 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   of_tenant: 'of_tenant = $1 and id <> $1',
 };
 
+/** Is told the name of each step before it begins. */
+export type OnStep = (step: string) => void;
+
 type TenantTable = { readonly schema: string; readonly name: string; readonly column: string };
 
 const namesBehind = async (db: pg.Client, names: readonly string[], { commit }: Position): Promise<readonly string[]> =>
@@ -46,11 +49,12 @@ export const rebuildsBehind = (db: pg.Client, position: Position): Promise<reado
  * rate limits, and has Postgres free their space. Each table is a transaction of its own, so that a later attempt need
  * not begin again. @returns how many rows of projections it has removed @throws errors of the database
  */
-export const eraseTenantRows = async (db: pg.Client, tenant: string): Promise<number> => {
+export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnStep = () => {}): Promise<number> => {
   const { rows: tables } = await db.query<TenantTable>(SQL.tables, [KEPT_TABLES]);
   let count = 0;
   for (const { schema, name, column } of tables) {
     const table = `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+    onStep(`remove the rows of ${schema}.${name}`);
     const { rowCount } = await db.query(`delete from ${table} where ${CONDITIONS[column]}`, [tenant]);
     // An attempt that was interrupted may have deleted rows, too.
     await db.query(`vacuum ${table}`);

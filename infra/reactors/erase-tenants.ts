@@ -16,7 +16,7 @@ import { erasurePorts } from '../erasure/erasure-ports.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { removeTenantMessages } from '../nats/remove-messages.ts';
 import { connectionConfig } from '../postgres/pool.ts';
-import { eraseTenantRows, projectionsBehind, rebuildsBehind } from '../projector/erase-rows.ts';
+import { eraseTenantRows, type OnStep, projectionsBehind, rebuildsBehind } from '../projector/erase-rows.ts';
 import type { LazyVault } from '../vault/lazy-vault.ts';
 import { dataKeyStream } from '../vault/wrapped-keys.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
@@ -36,6 +36,7 @@ export type ErasureReactorParts = TimedReactorParts & {
   readonly annalsData: string;
   /** Holds the key that signs receipts. Only its id is needed here, unless the platform has no such key yet. */
   readonly vault: Pick<LazyVault, 'open'>;
+  readonly onStep?: OnStep;
 };
 
 /** Frees the disk space of the destroyed keys. The operator of an event store of their own does that. */
@@ -53,8 +54,11 @@ const assertCaughtUp = (behind: readonly string[]): void => {
 
 /** Removes what is left of a tenant outside the log. Everything in it can be repeated. */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
+  const { onStep = () => {} } = parts;
+  onStep('remove the messages');
   const nats = await parts.nats();
   const messages = nats ? await removeTenantMessages(nats, tenant) : 0;
+  onStep('remove the files');
   const backend = await parts.blobs();
   const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
   const { default: driver } = await import('pg');
@@ -64,13 +68,14 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
     const at = parseToken(position)!;
     // From this position on, projections ignore the events of the tenant.
     assertCaughtUp(await projectionsBehind(db, at));
-    await eraseTenantRows(db, tenant);
+    await eraseTenantRows(db, tenant, onStep);
     assertCaughtUp(await rebuildsBehind(db, at));
     // A rebuild may have written rows since they were removed.
     await eraseTenantRows(db, tenant);
   } finally {
     await db.end();
   }
+  onStep('scavenge the event store');
   await scavenge(parts);
   return { messages, blobs };
 };

@@ -63,4 +63,14 @@ test('a count that runs out of time continues where it ended, and the sum is the
   assert.ok(calls > 2, `${calls} calls`);
 });
 
+test('a count during which the store sends nothing has no result', async () => {
+  const { log, until } = await given();
+  const silent: typeof log = {
+    ...log,
+    follow: () => ({ stop: async () => {}, position: () => undefined, failure: new Promise(() => {}) }),
+  };
+  const failure = await countTenantEvents(silent, 'acme', { progress: null, until }, 20).catch(({ kind }: { kind: string }) => kind);
+  assert.is(failure, 'unavailable');
+});
+
 test.run();
