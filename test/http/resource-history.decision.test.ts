@@ -16,6 +16,8 @@ const WITHOUT_VISIBLE_CHANGES = [
   'AgentSkillConfigResealed',
   'AgentSlugReleased',
   'TenantErasureStarted',
+  'TenantEventsCounted',
+  'TenantDataKeyDestroyed',
   'TenantErased',
   'TenantErasureCompleted',
 ];
