@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { assertOwnListing, publishVersion, VersionFields } from '../../commands/marketplace/listing.ts';
 import { type ImportPorts, readSkillArchive } from '../../commands/skills/import-skill.ts';
 import { sha256Of } from '../../domain/digest.ts';
-import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
+import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import { VersionRead } from '../../projections/marketplace/listing.ts';
 import { authorizeRequest } from '../http/authorize-request.ts';
 import { assertNoQuery, runOnce } from '../http/mount.ts';
@@ -39,7 +39,9 @@ const publish = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
       const form = { file: FILE, texts: Object.keys(VersionFields.shape), maxBytes: MAX_ARCHIVE_BYTES };
       const { bytes: bundle, texts } = await readForm(parseForm, c.req.raw, form);
       const { version } = parseOrRefuse(VersionFields, texts);
-      await readSkillArchive(ports, bundle);
+      await readSkillArchive(ports, bundle).catch((error: unknown) => {
+        throw archiveErrorAt(`/${FILE}`, error);
+      });
       // These bytes identify a repeat of the request, because the boundary of a form is another one each time.
       const bytes = new TextEncoder().encode(JSON.stringify([sha256Of(bundle), version]));
       return runOnce(PUBLISH, runtime, request, { bytes, run: (ctx) => publishVersion(ctx, { id, version }, bundle) });

@@ -8,7 +8,7 @@ import {
 } from '../../domain/memory/memory-entry.ts';
 import type { Format } from '../../domain/memory/memory-import.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
-import { MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
+import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import type { Unpack } from '../skills/archive.ts';
 
 /** What reading a file needs. `onEntries` gets the entries in order; the next ones wait for it. */
@@ -42,13 +42,6 @@ export const formatOf = (filename: string, contentType: string | null, head: Uin
 /** Files that operating systems add to archives. */
 const isHidden = (path: string): boolean => path.split('/').some((name) => name.startsWith('.') || name === '__MACOSX');
 
-/** The rules of archives name the field `upload`. Here it can have another name. */
-const throwAt = (pointer: string, error: unknown): never => {
-  if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== '/upload') throw error;
-  const { code, message } = error.extra.errors[0];
-  throw invalid(pointer, message, code);
-};
-
 /** Reads the texts of a zip archive while they are unpacked. No text is in memory as a whole. */
 const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
   let path = '';
@@ -66,7 +59,9 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
     }
     await onEntries(reader.add(bytes));
   };
-  await unpack(archive, { isKept: () => false, maxBytes: 0, onPiece }).catch((error: unknown) => throwAt(pointer, error));
+  await unpack(archive, { isKept: () => false, maxBytes: 0, onPiece }).catch((error: unknown) => {
+    throw archiveErrorAt(pointer, error);
+  });
   await endText();
 };
 

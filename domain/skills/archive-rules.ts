@@ -1,5 +1,5 @@
 import { DisplayLine } from '../fields.ts';
-import { invalid, type Refusal } from '../refusal.ts';
+import { invalid, Refusal } from '../refusal.ts';
 
 /** The maximum size of an uploaded archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 10 * 1024 * 1024;
@@ -25,8 +25,20 @@ export type ArchiveEntry = {
   readonly end: number;
 };
 
+const POINTER = '/upload';
+
 /** The refusal of an archive. `code` says which rule it breaks. */
-export const badArchive = (code: string, message: string): Refusal => invalid('/upload', message, code);
+export const badArchive = (code: string, message: string): Refusal => invalid(POINTER, message, code);
+
+/**
+ * Returns the error with which reading an archive has failed, for a request whose field with the archive is at this
+ * pointer. Only a refusal of the archive changes.
+ */
+export const archiveErrorAt = (pointer: string, error: unknown): unknown => {
+  if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== POINTER) return error;
+  const { code, message } = error.extra.errors[0];
+  return invalid(pointer, message, code);
+};
 
 const TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;

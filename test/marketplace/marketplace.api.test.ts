@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FORM_TYPE, type FormPart, formBody } from '../fixtures/form-body.ts';
+import { hostileArchives } from '../fixtures/hostile-archives.ts';
 import { createTestPlatform } from '../fixtures/test-platform.ts';
 import { addMember, createSecondTenant } from '../fixtures/users.ts';
 import { skillArchive, zipArchive } from '../fixtures/zip-archive.ts';
@@ -83,6 +84,20 @@ test('a bundle that is no archive of a skill, a malformed version, and unknown o
   for (const version of ['', '-1', 'a b', 'x'.repeat(65), '../1']) assert.is((await publish(id, version)).status, 422, version);
   assert.equal(codeOf(await publish(id, '1', skillArchive(), {}, [{ name: 'more', content: 'x' }])), [422, 'unknown_field']);
   assert.is((await publish(id, '1', Buffer.alloc(10 * 1024 * 1024 + 1))).status, 413);
+});
+
+test('each hostile archive is refused as a bundle with the code of the rule that it breaks, and publishes nothing', async () => {
+  const { id, slug } = await offer();
+  const events = p.log.events.length;
+  const hostile = hostileArchives();
+  assert.ok(hostile.length >= 25);
+  for (const [fault, code, archive] of hostile) {
+    const { status, body } = await publish(id, '1.0.0', archive);
+    const [error] = (body as { errors: Json[] }).errors;
+    assert.equal([status, error!.pointer, error!.code], [422, '/bundle', code], fault);
+  }
+  assert.is(p.log.events.length, events);
+  assert.is((await read(slug)).latest_version, null);
 });
 
 test('only the tenant of a listing publishes and yanks its versions: to others the listing does not exist', async () => {

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FORM_TYPE, formBody } from '../fixtures/form-body.ts';
+import { polyglots } from '../fixtures/polyglots.ts';
 import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { addMember } from '../fixtures/users.ts';
@@ -70,6 +71,22 @@ test('the type is found by the content and never by the name, and active content
     assert.equal([status, headers.get('x-content-type-options'), bytes], [200, 'nosniff', Buffer.from(content)]);
     assert.match(headers.get('content-disposition')!, /^attachment;/);
     assert.is(headers.get('content-type')!.split(';')[0], type);
+  }
+});
+
+test('each of the polyglots is downloaded unchanged and inert: as a file, sandboxed, and never as a page, a script or an SVG', async () => {
+  const session = await p.startSession();
+  const all = await polyglots();
+  assert.ok(all.length >= 30, `${all.length}`);
+  for (const [label, content] of all) {
+    const answer = await upload(session, { content, filename: '../../picture.svg' });
+    assert.is(answer.status, 201, `${label}: ${answer.text}`);
+    const { headers, bytes } = await download((answer.body as Json).sha256);
+    assert.ok(bytes.equals(content), label);
+    assert.match(headers.get('content-disposition')!, /^attachment;/, label);
+    assert.is(headers.get('x-content-type-options'), 'nosniff', label);
+    assert.match(headers.get('content-security-policy')!, /sandbox/, label);
+    assert.not.match(headers.get('content-type')!, /html|javascript|ecmascript|svg|xml/, label);
   }
 });
 

@@ -30,7 +30,18 @@ test('the sessions of a tenant come in numbered pages of 20, newest first, with 
   const beyond = await list('?page=3');
   assert.equal([beyond.total, beyond.items], [26, []]);
   assert.equal(idsOf(await list('?page=3&per_page=5')), newestFirst.slice(10, 15));
-  for (const wrong of ['page=0', 'page=x', 'page=1.5', 'per_page=0', 'per_page=101', 'limit=5', 'status=done', 'agent_id=x', 'from=today'])
+  const pages = [
+    'page=0',
+    'page=-1',
+    'page=1000000000',
+    'page=x',
+    'page=1.5',
+    'per_page=0',
+    'per_page=-1',
+    'per_page=101',
+    'per_page=1000000000',
+  ];
+  for (const wrong of [...pages, 'limit=5', 'sort=title', 'status=done', 'agent_id=x', 'from=today'])
     assert.is((await p.send('GET', `/v1/tenants/${p.tenant_id}/sessions?${wrong}`)).status, 422, wrong);
 });
 
