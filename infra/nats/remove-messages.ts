@@ -1,13 +1,21 @@
 import type { NatsConnection } from 'nats';
+import { SCORE_STREAM, scoreSubject } from '../../domain/runners/score-report.ts';
 import { manager, STREAM } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
 
+/** Removes the results of benchmark tasks that the runners of a tenant have published and that are not recorded. */
+const removeResults = async (nats: NatsConnection, tenant: string): Promise<void> => {
+  const { streams } = await manager(nats);
+  await nullOnCode(streams.purge(SCORE_STREAM, { filter: scoreSubject(tenant, '*') }), STREAM_NOT_FOUND);
+};
+
 /**
- * Removes a tenant's messages to its runners, and the consumers of its agents. The server overwrites the messages on
+ * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites the messages on
  * its disk. @returns how many messages it has removed
  */
 export const removeTenantMessages = async (nats: NatsConnection, tenant: string): Promise<number> => {
   const { streams, consumers } = await manager(nats);
+  await removeResults(nats, tenant);
   const subjects_filter = `agents.${tenant}.>`;
   const found = await nullOnCode(streams.info(STREAM, { subjects_filter }), STREAM_NOT_FOUND);
   if (!found) return 0;

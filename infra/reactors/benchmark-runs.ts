@@ -18,6 +18,7 @@ import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import { openScoreReports } from '../nats/score-reports.ts';
+import { openOnce } from '../open-once.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { deliveryAppender } from './append-delivery.ts';
 import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
@@ -26,6 +27,8 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor benchmark runs';
 const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
+/** While no run is open, results are looked for at every tick of this number. */
+const IDLE_TICKS = 30;
 /** How many batches of results are recorded before the runs are looked at again. */
 const MAX_BATCHES = 20;
 
@@ -80,18 +83,6 @@ const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => numbe
   };
 };
 
-/** Opens something once. If that fails, the next call tries again. */
-const openedOnce = <T>(open: () => Promise<T>): (() => Promise<T>) => {
-  let opened: Promise<T> | undefined;
-  return () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
-};
-
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
 /**
@@ -100,8 +91,9 @@ const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowle
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;
-  const openServices = openedOnce(services);
-  let openReports = openedOnce(() => openScoreReports(nats));
+  const openServices = openOnce(services);
+  let idleTicks = 0;
+  let openReports = openOnce(() => openScoreReports(nats));
 
   /** Records the results of one run. Those that cannot be recorded although all services work are given up at last. */
   const recordGroup = async (ports: BenchmarkRunPorts, received: readonly Received[]): Promise<void> => {
@@ -143,7 +135,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       return false;
     } catch (error) {
       // The server may have lost the stream or the consumer: create them again.
-      openReports = openedOnce(() => openScoreReports(nats));
+      openReports = openOnce(() => openScoreReports(nats));
       throw error;
     }
   };
@@ -155,8 +147,10 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       failure: 'benchmark runs cannot go on now; trying again',
       run: async (reads, at) => {
         // Create the stream before the first run, so that it exists when a runner publishes.
-        await openReports();
-        if (!(await hasOpenRuns(reads))) return false;
+        const reports = await openReports();
+        const isIdle = !(await hasOpenRuns(reads));
+        // Results that come after the end of their run are removed, too.
+        if (isIdle && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
         const ports = portsOf(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(ports);

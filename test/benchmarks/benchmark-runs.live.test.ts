@@ -11,6 +11,7 @@ import { SCORE_STREAM, scoreSubject } from '../../domain/runners/score-report.ts
 import { openBlobStore, openDirectoryPlace } from '../../infra/blobs/open-blob-store.ts';
 import { openLog } from '../../infra/eventstore/client.ts';
 import { ensureConsumer, STREAM } from '../../infra/nats/jetstream.ts';
+import { removeTenantMessages } from '../../infra/nats/remove-messages.ts';
 import { startBenchmarkRunner } from '../../infra/reactors/benchmark-runs.ts';
 import { startAcknowledgementRecorder } from '../../infra/reactors/record-acknowledgements.ts';
 import { startRelay } from '../../infra/reactors/relay.ts';
@@ -156,6 +157,8 @@ test('a run whose message is acknowledged before all results is failed, after th
   await ended(next);
   assert.match((await runOf(next)).error!, /given up/);
   assert.is((await eventsOf(id)).at(-1), 'BenchmarkRunFinished', 'a late result is not recorded');
+  await publish({ run_id: next, task_id: 'a', score: 1 });
+  await until(async () => (await waitingReports()) === 0);
 });
 
 test('results of unknown runs and tasks, of another agent, and messages that are no results change nothing and stop nothing', async () => {
@@ -211,6 +214,15 @@ test('a run that has not ended after 24 hours fails', async () => {
   await ended(id);
   reply('ack');
   assert.match((await runOf(id)).error!, /24 hours/);
+});
+
+test('the results of an erased tenant that are not recorded are removed, and those of other tenants stay', async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()));
+  const other = idOf('elsewhere');
+  await publish({ run_id: idOf('any'), task_id: 'a', score: 1 });
+  await nats.jetstream().publish(scoreSubject(other, AGENT), '{}');
+  await removeTenantMessages(nats, TENANT);
+  assert.is(await waitingReports(), 1);
 });
 
 test('the services stop', async () => {
