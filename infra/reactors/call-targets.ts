@@ -8,6 +8,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import { type GuardedClient, MAX_REQUESTS } from '../egress/guarded-client.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
 import { createCallQueue } from '../schedule/call-queue.ts';
 import { sendToTarget } from '../schedule/target-client.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -89,24 +90,19 @@ const createCalls = (call: (run: DueRun) => Promise<void>) => {
  */
 export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts) => {
   const { logger, now = Date.now } = parts;
-  let opened: Promise<{ readonly client: GuardedClient; readonly ports: () => CallPorts }> | undefined;
+  let client: GuardedClient | undefined;
   let isClosed = false;
 
-  const open = () => {
-    opened ??= services().then(
-      (given) => ({ client: given.client, ports: renewedPorts(() => callPorts(log, given, now)) }),
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
-    return opened;
-  };
+  const open = openOnce(async () => {
+    const given = await services();
+    client = given.client;
+    return renewedPorts(() => callPorts(log, given, now));
+  });
 
   const calls = createCalls(async (run) => {
     if (isClosed) return;
     try {
-      await callTarget((await open()).ports(), run);
+      await callTarget((await open())(), run);
     } catch (error) {
       logger.warn({ run: run.id, reason: (error as Error).message }, 'a target of a cron job cannot be called now; trying again');
     }
@@ -134,7 +130,7 @@ export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts
       isClosed = true;
       await reactor.close();
       await calls.allEnded();
-      if (opened) await (await opened).client.close();
+      await client?.close();
     },
   };
 };

@@ -6,6 +6,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
@@ -36,17 +37,7 @@ export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => 
 /** Finishes the imports into memories of agents, one after another. One process at a time does it. */
 export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
   const { logger, now = Date.now } = parts;
-  let opened: Promise<ImporterPorts> | undefined;
-  const openPorts = (): Promise<ImporterPorts> => {
-    opened ??= services().then(
-      (found) => importerPorts(log, found, now),
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
-    return opened;
-  };
+  const openPorts = openOnce(async () => importerPorts(log, await services(), now));
   return startTimedReactor(
     {
       lock: LOCK,

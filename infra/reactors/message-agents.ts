@@ -10,6 +10,7 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { MAX_MESSAGE_AGE_MS } from '../nats/jetstream.ts';
+import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
 import { deliveryAppender } from './append-delivery.ts';
 import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
@@ -74,14 +75,7 @@ const settlementOf = ({ settled_message, settled_outcome, settled_at, settled_pu
  */
 export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessengerParts) => {
   const { logger, now = Date.now } = parts;
-  let opened: Promise<MessengerVault> | undefined;
-  const vault = (): Promise<MessengerVault> => {
-    opened ??= openVault().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
+  const vault = openOnce(openVault);
 
   /** Does the work for each run. A run that fails does not keep the others from it. */
   const forEachRun = <R extends { readonly id: string }>(runs: readonly R[], work: (run: R) => Promise<void>): Promise<void> =>

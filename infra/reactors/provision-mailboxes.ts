@@ -6,6 +6,7 @@ import * as Mailbox from '../../domain/mail/mailbox.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
 import { followRecentEvents } from './follow-recent-events.ts';
 
@@ -34,17 +35,7 @@ const provisioningPorts = (log: Log, vault: Pick<Vault, 'uniqueId'>): Provisioni
 
 /** Gives every new agent its internal mailbox. Any number of processes can run this reactor. */
 export const startMailboxProvisioner = ({ log, logger, domain, openVault }: ProvisionerParts): { close: () => Promise<void> } => {
-  let opened: Promise<ProvisioningPorts> | undefined;
-  const ports = (): Promise<ProvisioningPorts> => {
-    opened ??= openVault().then(
-      (vault) => provisioningPorts(log, vault),
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
-    return opened;
-  };
+  const ports = openOnce(async () => provisioningPorts(log, await openVault()));
   return followRecentEvents(
     {
       eventTypes: provisioningEventTypes,

@@ -5,6 +5,7 @@ import { identitiesDueAt, MAX_DUE_IDENTITIES } from '../../projections/credentia
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
@@ -47,18 +48,7 @@ export const renewalPorts = (
 export const startTokenRenewer = ({ log, services, ...parts }: TokenRenewerParts) => {
   const { logger, now = Date.now } = parts;
   const failedAt = new Map<string, number>();
-  let opened: Promise<RenewalPorts> | undefined;
-
-  const openPorts = (): Promise<RenewalPorts> => {
-    opened ??= services().then(
-      (found) => renewalPorts(log, found, now),
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
-    return opened;
-  };
+  const openPorts = openOnce(async () => renewalPorts(log, await services(), now));
 
   const handle = async (ports: RenewalPorts, ref: IdentityRef, at: string): Promise<void> => {
     if ((failedAt.get(ref.id) ?? Number.NEGATIVE_INFINITY) > now() - RETRY_MS) return;

@@ -1,4 +1,5 @@
 import type { Log, Subscription } from '../eventstore/event-log.ts';
+import { openOnce } from '../open-once.ts';
 import type { Vault } from './vault.ts';
 
 /** A vault that is opened when it is first needed. */
@@ -10,7 +11,6 @@ export type LazyVault = {
 
 /** Creates a vault whose modules are loaded only when it is needed, which saves memory. It follows changes of keys. */
 export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
-  let opened: Promise<Vault> | undefined;
   let changes: Subscription | undefined;
 
   const open = async (): Promise<Vault> => {
@@ -20,14 +20,5 @@ export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
     return vault;
   };
 
-  return {
-    open: () => {
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
-      return opened;
-    },
-    close: async () => changes?.stop(),
-  };
+  return { open: openOnce(open), close: async () => changes?.stop() };
 };
