@@ -40,8 +40,8 @@ export type BlobBackend = {
   readonly read: (name: BlobName, headBytes: number) => Promise<SealedBytes | null>;
   /** The size of a stored content in sealed bytes; null if it does not exist. */
   readonly sealedSizeOf: (name: BlobName) => Promise<number | null>;
-  /** All stored contents. */
-  readonly list: () => AsyncIterable<StoredEntry>;
+  /** All stored contents; with `tenant`, those of one tenant. */
+  readonly list: (tenant?: string) => AsyncIterable<StoredEntry>;
   /** Removes a content. Does nothing and returns false if it was stored again since it was listed, or is gone. */
   readonly remove: (entry: StoredEntry) => Promise<boolean>;
   /**

@@ -64,7 +64,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
   /** Yields the pages of a listing. Each answer says how the next page is asked for. */
   async function* pages(query: Record<string, string>, next: readonly (readonly [string, string])[]): AsyncGenerator<Buffer> {
     for (let more: Record<string, string> = {}; ; ) {
-      const { body } = await client.send({ method: 'GET', path: '', query: { ...query, prefix: bucket.prefix, ...more } });
+      const { body } = await client.send({ method: 'GET', path: '', query: { prefix: bucket.prefix, ...query, ...more } });
       yield body;
       const root = parseXml(body.toString());
       if (textOf(root, 'IsTruncated') !== 'true') return;
@@ -72,8 +72,9 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     }
   }
 
-  async function* list(): AsyncGenerator<StoredEntry> {
-    for await (const body of pages({ 'list-type': '2' }, [['continuation-token', 'NextContinuationToken']]))
+  async function* list(tenant?: string): AsyncGenerator<StoredEntry> {
+    const only: Record<string, string> = tenant === undefined ? {} : { prefix: `${bucket.prefix}${tenant}/` };
+    for await (const body of pages({ 'list-type': '2', ...only }, [['continuation-token', 'NextContinuationToken']]))
       for (const object of elements(body, 'Contents').found) {
         const name = NAME.exec(textOf(object, 'Key').slice(bucket.prefix.length));
         if (name)

@@ -146,8 +146,9 @@ const removeUnchanged = async (path: string, version: string): Promise<boolean> 
   return true;
 };
 
-async function* storedEntries(root: string): AsyncGenerator<StoredEntry> {
-  for (const tenant of (await namesIn(root)).filter((name) => name !== DRAFTS && TENANT.test(name)))
+async function* storedEntries(root: string, only?: string): AsyncGenerator<StoredEntry> {
+  const tenants = only === undefined ? await namesIn(root) : [only];
+  for (const tenant of tenants.filter((name) => name !== DRAFTS && TENANT.test(name)))
     for (const group of await namesIn(join(root, tenant)))
       for (const file of await namesIn(join(root, tenant, group))) {
         const [, sha256, suffix] = FILE.exec(file) ?? [];
@@ -231,7 +232,7 @@ export const openBlobDirectory = (root: string): BlobBackend => {
       const found = (await orNull(stat(path))) ?? (await orNull(stat(path + REMOVAL_SUFFIX))) ?? (await orNull(stat(path)));
       return found?.size ?? null;
     },
-    list: () => storedEntries(root),
+    list: (tenant) => storedEntries(root, tenant),
     remove: ({ version, ...name }) => removeUnchanged(blobPath(root, name), version),
     // An interrupted put leaves only its draft, which the store removes.
     removeDrafts: async () => 0,

@@ -9,6 +9,7 @@ import { shadowSchemaOf } from './open-projection.ts';
 const KEPT_TABLES = projections
   .flatMap(({ tables }: AnyProjection) => tables.filter((table) => table.isKeptAfterErasure))
   .map(({ name }) => name);
+const ROWS_PER_BATCH = 10_000;
 /** The schemas of the rows that queries read. */
 const LIVE = projections.map(({ name }) => name);
 /** The schemas of the rows that are being rebuilt. */
@@ -46,8 +47,8 @@ export const rebuildsBehind = (db: pg.Client, position: Position): Promise<reado
 
 /**
  * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
- * rate limits, and has Postgres free their space. Each table is a transaction of its own, so that a later attempt need
- * not begin again. @returns how many rows of projections it has removed @throws errors of the database
+ * rate limits, and has Postgres free their space. Deletes at most 10,000 rows at once, so that a later attempt need not begin
+ * again, and other queries do not wait. @returns how many rows of projections it has removed @throws errors of the database
  */
 export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnStep = () => {}): Promise<number> => {
   const { rows: tables } = await db.query<TenantTable>(SQL.tables, [KEPT_TABLES]);
@@ -55,10 +56,14 @@ export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnS
   for (const { schema, name, column } of tables) {
     const table = `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
     onStep(`remove the rows of ${schema}.${name}`);
-    const { rowCount } = await db.query(`delete from ${table} where ${CONDITIONS[column]}`, [tenant]);
+    const some = `select ctid from ${table} where ${CONDITIONS[column]} limit ${ROWS_PER_BATCH}`;
+    for (let isMoreLeft = true; isMoreLeft; ) {
+      const { rowCount } = await db.query(`delete from ${table} where ctid = any(array(${some}))`, [tenant]);
+      count += rowCount ?? 0;
+      isMoreLeft = rowCount === ROWS_PER_BATCH;
+    }
     // An attempt that was interrupted may have deleted rows, too.
     await db.query(`vacuum ${table}`);
-    count += rowCount ?? 0;
   }
   for (const sql of [SQL.parked, SQL.limits, SQL.windows]) await db.query(sql, [tenant]);
   return count;

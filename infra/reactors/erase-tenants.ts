@@ -57,12 +57,14 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   const { onStep = () => {} } = parts;
   onStep('remove the messages');
   const nats = await parts.nats();
-  const messages = nats ? await removeTenantMessages(nats, tenant) : 0;
+  const removeMessages = async (): Promise<number> => (nats ? removeTenantMessages(nats, tenant) : 0);
+  const messages = await removeMessages();
   onStep('remove the files');
   const backend = await parts.blobs();
   const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
+  // A large table takes longer than a statement of a request may.
   const { default: driver } = await import('pg');
-  const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure'));
+  const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure', '-c statement_timeout=0'));
   await db.connect();
   try {
     const at = parseToken(position)!;
@@ -77,7 +79,9 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   }
   onStep('scavenge the event store');
   await scavenge(parts);
-  return { messages, blobs };
+  // The relay may have published a message that it had opened before the data key was destroyed.
+  onStep('remove late messages');
+  return { messages: messages + (await removeMessages()), blobs };
 };
 
 /** The ports of an erasure. The data key can be destroyed without the master key. */

@@ -1,6 +1,7 @@
 import { type SigningPorts, signHeads } from '../../commands/audit/sign-heads.reactor.ts';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 import { MAX_SORT_KEY, positionOfSortKey } from '../../domain/event.ts';
+import * as Tenant from '../../domain/tenants/tenant.ts';
 import { type CheckedTenants, leavesBetween, tenantsWithUnsignedEntries } from '../../projections/audit/audit-head.queries.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
@@ -23,6 +24,10 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
     entriesAfter: async (tenant, position) => {
       const after = position === null ? '' : AuditHead.sortKeyOf(position);
       const entries = await leavesBetween(reads, tenant, after, MAX_SORT_KEY);
+      // The rows of an erased tenant are removed in parts, but not before the log records the erasure. So what was read
+      // before this check is complete.
+      const { state } = await cache.refresh(Tenant, tenant, tenant);
+      if (state.erasure?.record) return [];
       return entries.map(({ leaf, place }) => ({ leaf, position: positionOfSortKey(place) }));
     },
     transact: async (tenant, size, decide) => {

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { removeTenantBlobs } from '../../infra/blobs/remove-tenant-blobs.ts';
 import { startS3Server } from '../fixtures/s3-server.ts';
 import { openTestBucket, sha256Of } from '../fixtures/test-bucket.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
@@ -13,6 +14,17 @@ test('a listing returns every stored content, also if the store sends it in page
   const entries = await Array.fromAsync(backend.list());
   assert.equal(entries.map(({ sha256 }) => sha256).sort(), [...digests].sort());
   assert.equal([...new Set(entries.map(({ tenant, sealedSize, version }) => `${tenant} ${sealedSize} ${version}`))], ['acme 1 "e"']);
+});
+
+test('the removal of the files of a tenant lists and removes only these', async () => {
+  const server = await startS3Server();
+  const { backend } = await openTestBucket(server);
+  const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
+  const digests = Array.from({ length: 1_500 }, (_, n) => sha256Of(Buffer.from(String(n))));
+  for (const digest of digests) for (const tenant of ['acme', 'acme2']) server.objects.set(`files/${tenant}/${digest}`, object);
+  assert.is(await removeTenantBlobs(backend, 'acme'), digests.length);
+  assert.equal([...server.objects.keys()].sort(), digests.map((digest) => `files/acme2/${digest}`).sort());
+  assert.is(await removeTenantBlobs(backend, 'acme'), 0);
 });
 
 test('a removal does nothing if the object was stored again since it was listed', async () => {

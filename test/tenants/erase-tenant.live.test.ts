@@ -125,6 +125,8 @@ test(
       },
       blobs: async () => {
         step('before the files are removed');
+        // The relay publishes a message that it had opened before the data key was destroyed.
+        await nats.jetstream().publish(`agents.${ERASED}.a1.inbound`, 'a late message');
         return place.backend;
       },
     });
