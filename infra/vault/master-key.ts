@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { NamedKey } from './cipher.ts';
 
@@ -35,13 +35,23 @@ export const readCompanion = async (path: string): Promise<NamedKey | null> => {
   return key?.length === KEY_BYTES ? named(key) : null;
 };
 
+/** Gives the next key the owner and the mode of the present one: whoever reads that one must be able to read this one. */
+const copyAccess = async (file: string, path: string): Promise<void> => {
+  const [wanted, found] = [await stat(file), await stat(path)];
+  if (wanted.uid !== found.uid || wanted.gid !== found.gid) await chown(path, wanted.uid, wanted.gid);
+  if (wanted.mode !== found.mode) await chmod(path, wanted.mode & 0o777);
+};
+
 /**
  * Returns the next master key: the one in the file beside MASTER_KEY_FILE. Creates that file with a new key if it does
- * not exist. @throws Error with a one-line message for the operator
+ * not exist, readable for the same users. @throws Error with a one-line message for the operator
  */
 export const ensureNextKey = async (file: string): Promise<NamedKey> => {
   const path = file + NEXT_SUFFIX;
-  const key = (await readKey(path)) ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
+  const found = await readKey(path);
+  const key = found ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
+  // The access of a file that the operator provides may be fixed, for example in a mounted directory.
+  await copyAccess(file, path).catch((error: unknown) => found ?? throwAsAdvice(path, error));
   if (key.length !== KEY_BYTES) throw new Error(`the next master key ${path} must be ${KEY_BYTES} bytes, not ${key.length}`);
   return named(key);
 };

@@ -1,4 +1,15 @@
-import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -205,6 +216,17 @@ test('a log from before a rotation, such as a restored backup, is opened if the 
   assert.equal(await p.secretsIn(restored), SECRETS);
   const sealed = await restored.seal(at('new'), secret('n'));
   assert.is((await (await openVault({ log: p.log, masterKeyFile: p.masterKeyFile })).open(at('new'), sealed)).reveal(), 'n');
+});
+
+test('the new master key can be read by the same users as the old one, also if root rotates it', async () => {
+  const p = await given();
+  const isRoot = process.getuid!() === 0;
+  const wanted = isRoot ? [12_345, 12_346] : [statSync(p.masterKeyFile).uid, statSync(p.masterKeyFile).gid];
+  chownSync(p.masterKeyFile, wanted[0]!, wanted[1]!);
+  chmodSync(p.masterKeyFile, 0o640);
+  await p.rotate();
+  const { uid, gid, mode } = statSync(p.masterKeyFile);
+  assert.equal([uid, gid, mode & 0o777], [...wanted, 0o640]);
 });
 
 test('a next key of the wrong size is refused, and nothing is recorded', async () => {
