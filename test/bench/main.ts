@@ -17,7 +17,8 @@ npm run bench -- rebuild [--events 1000000]                             a rebuil
 npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
 npm run bench -- delivery [--runs 3] [--seconds 20]                     the time from post to runner at 100 deliveries/s
 npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows
-npm run bench -- autocomplete [--agents 100000]                         the completion of agents' names`;
+npm run bench -- autocomplete [--agents 100000]                         the completion of agents' names
+npm run bench -- proofs [--events 10000000]                             proofs of the audit log, and the signing of heads`;
 
 const SIZES = { tenants: 20, integrations: 100 };
 const WARMUP_SECONDS = 2;
@@ -130,6 +131,14 @@ const lists = async (agents: number): Promise<string> => {
   return table(['agents', '10,000: µs', `${agents}: µs`, 'ratio'], rows);
 };
 
+const proofs = async (events: number): Promise<string> => {
+  const { median, p99, longest, blocks, headTime, headProcessorTime } = await (await import('./audit-proofs.ts')).proofBench(events);
+  return [
+    `a proof among ${events} entries: median ${median.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, longest ${longest.toFixed(2)} ms, ${blocks.toFixed(0)} blocks read`,
+    `signing heads: ${headTime.toFixed(2)} µs for each event, of it ${headProcessorTime.toFixed(2)} µs of the worker's processor`,
+  ].join('\n');
+};
+
 const autocomplete = async (agents: number): Promise<string> => {
   const figures = await (await import('./autocomplete.ts')).autocompleteBench(agents);
   return table(
@@ -147,6 +156,7 @@ const bench = async (): Promise<string> => {
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
   if (first === 'delivery') return (await import('./delivery.ts')).deliveryBench(runs, parseCount(values.seconds, 'seconds'));
   if (first === 'lists') return lists(parseCount(values.agents ?? '1000000', 'agents'));
+  if (first === 'proofs') return proofs(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'autocomplete') return autocomplete(parseCount(values.agents ?? '100000', 'agents'));
   if (first === 'store') return (await import('./store.ts')).storeBench(runs);
   const selected = selectWorkloads(positionals);
