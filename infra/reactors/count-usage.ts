@@ -15,6 +15,7 @@ import { createTransact } from '../aggregates/transact.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { lastPositionOlderThan } from './resume-position.ts';
+import { createUntilDone } from './until-done.ts';
 
 const INTERVAL_MS = 500;
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
@@ -52,20 +53,8 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
   const pause = createBackoff({ minMs: intervalMs, maxMs: intervalMs });
   const timeNow = (): string => new Date(now()).toISOString();
 
-  /** Does the work, again and again until it succeeds once. Returns undefined if the reactor is closed before that. */
-  const untilDone = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    while (!signal.aborted) {
-      try {
-        const done = await work();
-        retry.reset();
-        return done;
-      } catch (error) {
-        if (!signal.aborted) logger.debug({ error: (error as Error).message }, 'usage cannot be counted now; trying again');
-        await retry.wait(signal);
-      }
-    }
-    return undefined;
-  };
+  const onFailure = (error: Error): void => logger.debug({ error: error.message }, 'usage cannot be counted now; trying again');
+  const untilDone = createUntilDone({ signal, retry, onFailure });
 
   const run = async (): Promise<void> => {
     const start = await untilDone(async () => ({ position: await lastPositionOlderThan(log, COUNTED_MS, signal) }));

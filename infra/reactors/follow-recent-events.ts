@@ -3,6 +3,7 @@ import { PLATFORM, type Position, parseToken, type Recorded, streamName } from '
 import * as Publication from '../../domain/runners/publication.ts';
 import { createBackoff } from '../backoff.ts';
 import type { Log, Subscription } from '../eventstore/event-log.ts';
+import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 /**
@@ -42,27 +43,16 @@ export const followRecentEvents = ({ eventTypes, handle, failure }: Follower, { 
   const retry = createBackoff(RETRY);
   let subscription: Subscription | undefined;
 
-  const until = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    while (!signal.aborted) {
-      try {
-        const done = await work();
-        retry.reset();
-        return done;
-      } catch (error) {
-        logger.debug({ error: (error as Error).message }, failure);
-        await retry.wait(signal);
-      }
-    }
-    return undefined;
-  };
+  const onFailure = (error: Error): void => logger.debug({ error: error.message }, failure);
+  const untilDone = createUntilDone({ signal, retry, onFailure });
 
   const run = async (): Promise<void> => {
-    const start = await until(async () => ({ position: await startPosition(log) }));
+    const start = await untilDone(async () => ({ position: await startPosition(log) }));
     if (!start) return;
     subscription = log.follow({
       from: start.position,
       filter: { eventTypes },
-      event: async (event) => void (await until(() => handle(event))),
+      event: async (event) => void (await untilDone(() => handle(event))),
     });
     const error = await subscription.failure;
     if (error && !signal.aborted) logger.warn({ error: error.message }, failure);

@@ -10,22 +10,13 @@ import { createBackoff } from '../backoff.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import { type Account, type AccountParts, openAccount } from '../nats/nats-account.ts';
 import { lastPositionOlderThan } from './resume-position.ts';
+import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
-/** Repeats work until it succeeds. @returns null if the signal is aborted before that */
-const retryUntilDone = async <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | null> => {
-  const retry = createBackoff(RETRY);
-  while (!signal.aborted) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!signal.aborted) onFailure(error as Error);
-      await retry.wait(signal);
-    }
-  }
-  return null;
-};
+/** Repeats work every second until it succeeds. @returns undefined if the signal is aborted before that */
+const retryUntilDone = <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | undefined> =>
+  createUntilDone({ signal, retry: createBackoff(RETRY), onFailure })(work);
 
 /**
  * Creates a flag that one part of the program raises and another part waits for. Raising it several times before the

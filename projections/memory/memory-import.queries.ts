@@ -9,37 +9,24 @@ export const MAX_IMPORTS = 20;
 type Boundary = { readonly at: string | undefined; readonly id: string | undefined };
 type Selected = Boundary & { readonly tenant_id: string; readonly agent_id: string; readonly import_id?: string | undefined };
 
-const newestFirst = defineQuery((db, { tenant_id, agent_id, import_id, at, id }: Selected) =>
-  db
-    .selectFrom('memory.imports as import')
-    .select(['import.id', 'import.imported_at', 'import.segments'])
-    .where('import.tenant_id', '=', tenant_id)
-    .where('import.agent_id', '=', agent_id)
-    .where('import.imported_at', 'is not', null)
-    .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
-    .$if(at !== undefined, (query) =>
-      query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), '<=', tuple(at!, id!) as never)),
-    )
-    .orderBy('import.imported_at', 'desc')
-    .orderBy('import.id', 'desc')
-    .limit(({ lit }) => lit(MAX_IMPORTS)),
-);
-
-const oldestFirst = defineQuery((db, { tenant_id, agent_id, import_id, at, id }: Selected) =>
-  db
-    .selectFrom('memory.imports as import')
-    .select(['import.id', 'import.imported_at', 'import.segments'])
-    .where('import.tenant_id', '=', tenant_id)
-    .where('import.agent_id', '=', agent_id)
-    .where('import.imported_at', 'is not', null)
-    .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
-    .$if(at !== undefined, (query) =>
-      query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), '>=', tuple(at!, id!) as never)),
-    )
-    .orderBy('import.imported_at')
-    .orderBy('import.id')
-    .limit(({ lit }) => lit(MAX_IMPORTS)),
-);
+const importsFrom = (operator: '<=' | '>=', direction: 'desc' | 'asc') =>
+  defineQuery((db, { tenant_id, agent_id, import_id, at, id }: Selected) =>
+    db
+      .selectFrom('memory.imports as import')
+      .select(['import.id', 'import.imported_at', 'import.segments'])
+      .where('import.tenant_id', '=', tenant_id)
+      .where('import.agent_id', '=', agent_id)
+      .where('import.imported_at', 'is not', null)
+      .$if(import_id !== undefined, (query) => query.where('import.id', '=', import_id!))
+      .$if(at !== undefined, (query) =>
+        query.where(({ eb, refTuple, tuple }) => eb(refTuple('import.imported_at', 'import.id'), operator, tuple(at!, id!) as never)),
+      )
+      .orderBy('import.imported_at', direction)
+      .orderBy('import.id', direction)
+      .limit(({ lit }) => lit(MAX_IMPORTS)),
+  );
+const newestFirst = importsFrom('<=', 'desc');
+const oldestFirst = importsFrom('>=', 'asc');
 
 /** An import whose entries are in the memory of the agent. Its segments have the entries in their order. */
 export type ImportedFile = { readonly id: string; readonly imported_at: string; readonly segments: readonly Segment[] };

@@ -7946,8 +7946,8 @@ where
   and "import"."agent_id" = $2
   and "import"."imported_at" is not null
 order by
-  "import"."imported_at",
-  "import"."id"
+  "import"."imported_at" asc,
+  "import"."id" asc
 limit
   20;
 
@@ -7964,8 +7964,8 @@ where
   and "import"."imported_at" is not null
   and ("import"."imported_at", "import"."id") >= ($3, $4)
 order by
-  "import"."imported_at",
-  "import"."id"
+  "import"."imported_at" asc,
+  "import"."id" asc
 limit
   20;
 

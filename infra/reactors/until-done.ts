@@ -1,0 +1,23 @@
+import type { Backoff } from '../backoff.ts';
+
+export type Retries = { readonly signal: AbortSignal; readonly retry: Backoff; readonly onFailure: (error: Error) => void };
+
+/**
+ * Returns a function that repeats work, after the delays of `retry`, until it succeeds. It returns undefined if `signal`
+ * is aborted before.
+ */
+export const createUntilDone =
+  ({ signal, retry, onFailure }: Retries) =>
+  async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    while (!signal.aborted) {
+      try {
+        const done = await work();
+        retry.reset();
+        return done;
+      } catch (error) {
+        if (!signal.aborted) onFailure(error as Error);
+        await retry.wait(signal);
+      }
+    }
+    return undefined;
+  };
