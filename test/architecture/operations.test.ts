@@ -27,8 +27,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
 ];
 
-/** Operations that do not exist yet: the exchange of mail, and the completion of mentions. */
-const PENDING = /\/(?:mail\/heal|mailboxes(?:\/\{id\})?|messages(?:\/.*)?|attachments\/\{id\}|mail|autocomplete)$/;
+/** Operations that do not exist yet: those of mail. */
+const PENDING = /\/(?:mail\/heal|mailboxes(?:\/\{id\})?|messages(?:\/.*)?|attachments\/\{id\}|mail)$/;
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;
 
