@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as SkillWebhook from '../../domain/webhooks/skill-webhook.ts';
 import { startSkillWebhookHider } from '../../infra/reactors/hide-skill-webhooks.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
 import { waitUntil } from '../fixtures/nats-server.ts';
 import { createSkillPlatform, type Exposed } from '../fixtures/skill-platform.ts';
 import type { Answer } from '../fixtures/test-platform.ts';
@@ -153,6 +154,19 @@ test('only a JSON object of at most 1 MiB and 64 levels is accepted, and other b
   const listed = await invocationsOf(exposed, '?outcome=rejected');
   assert.equal(listed.map(({ reason }) => reason).sort(), refused.map(([, , reason]) => reason).sort());
   assert.is((await invocationsOf(exposed, '?outcome=accepted')).length, 5);
+});
+
+test('a body with 10,000 or a million levels gets 422 within a second, and one with many or repeated names is accepted', async () => {
+  const { hook, token } = await expose();
+  for (const depth of [10_000, 500_000]) {
+    const startedAt = performance.now();
+    assert.is((await call(hook, token, nested(depth))).status, 422, String(depth));
+    assert.ok(performance.now() - startedAt < 1_000 * loadFactor(), String(depth));
+  }
+  assert.is((await call(hook, token, '['.repeat(1_000_000))).status, 422, 'brackets that are not closed');
+  const names = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [index, 1]));
+  for (const raw of ['{"a":1,"a":2}', '{"a":"\\ud800"}', '{"a":9007199254740993,"b":1e400,"c":-0}', JSON.stringify(names)])
+    assert.is((await call(hook, token, raw)).status, 202, raw.slice(0, 40));
 });
 
 test('the body of a large call, which is stored in chunks, can be read in full', async () => {
