@@ -4,9 +4,11 @@ import { BROKER_DAMAGES, BROKER_OUTAGES, runBrokerDamage, runBrokerOutage } from
 import { isClean } from './checker.ts';
 import { startClientRunner } from './client-runner.ts';
 import { runCronKills, withCronTarget } from './cron-kills.ts';
+import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from './delivery-id-faults.ts';
 import { deploy, type OutageReport, runKills, runStoreOutage, runWholeOutage } from './outage-trial.ts';
 import { type Platform, withPlatform } from './platform.ts';
 import { runBadRunners, runRunnerKills } from './runner-faults.ts';
+import { runSecretRotations } from './secret-rotation.ts';
 import { runTrial, TARGETS } from './trial.ts';
 
 // `npm run faults` runs all faults with their full figures, which takes hours. `-- --only F6-frozen` runs one of them,
@@ -54,8 +56,13 @@ const FAULTS: Readonly<Record<string, Trial>> = {
   'F6-frozen': async (platform) => runStoreOutage(await deployFast(platform), 'frozen', outage(30)),
   F8: async (platform) => runWholeOutage(await deploy(platform), outage(200)),
   ...Object.fromEntries([...brokerOutages, ...brokerDamages]),
+  F9: async (platform) => runConcurrentCopies(await deployFast(platform), part(1_000, 5)),
+  F10: async (platform) => runLateRedeliveries(await deployFast(platform), part(1_000, 10)),
+  F11: async (platform) => runSimilarIds(await deployFast(platform), part(10_000, 20)),
   F14: (platform) => runRunnerKills(platform, part(1_000, 2)),
   F15: (platform) => runBadRunners(platform, share < 1 ? { count: 3, slowMs: 5_000, ackWaitMs: 1_500 } : { count: 20, slowMs: 60_000 }),
+  F26: async (platform) =>
+    runSecretRotations(await deployFast(platform), { rotations: part(50, 2), overlapSeconds: share < 1 ? 5 : 30, perSecond }),
 };
 
 /** The cron jobs need a platform that may call a target on this machine. */

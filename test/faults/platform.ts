@@ -122,10 +122,13 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     return program;
   };
 
-  /** Starts another API process on the same services. Resolves with its base URL when it listens. */
-  const startServeProcess = async (): Promise<string> => {
+  /**
+   * Starts another API process on the same services, with these environment variables in addition. Resolves with its
+   * base URL when it listens.
+   */
+  const startServeProcess = async (more: NodeJS.ProcessEnv = {}): Promise<string> => {
     const PORT = String(await freePort());
-    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...serviceVariables(data), PORT } });
+    const program = startProgram(process.execPath, [mainFile, 'serve'], { env: { ...env, ...serviceVariables(data), PORT, ...more } });
     otherPrograms.push(program);
     await program.waitForOutput(/"listening"/);
     return `http://127.0.0.1:${PORT}`;
