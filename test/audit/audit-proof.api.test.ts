@@ -262,8 +262,9 @@ test('a new key is signed by the one before; later heads name it, and earlier on
   assert.ok(isSigned(keys[1]!, AuditHead.signedText(home.id, newest!), newest!.signature));
 });
 
-test('a super-admin without break-glass reads neither events nor heads nor proofs', async () => {
-  for (const path of ['events', 'audit-logs/heads', 'audit-logs/proof?position=1:1'])
+test('a super-admin without break-glass reads nothing of the audit log: no events, heads, keys, proofs or exports', async () => {
+  const exports = ['jsonl', 'csv', 'ocsf'].map((format) => `audit-logs/export?format=${format}`);
+  for (const path of ['events', 'audit-logs', 'audit-logs/heads', 'audit-logs/keys', 'audit-logs/proof?position=1:1', ...exports])
     assert.is((await p.send('GET', `${home.tenant}/${path}`)).status, 403, path);
 });
 
