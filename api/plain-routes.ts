@@ -6,6 +6,7 @@ import { fileScanPaths } from './files/scan.ts';
 import { filePaths } from './files/stored-file.ts';
 import type { PlainPaths } from './http/plain-route.ts';
 import { signInPaths } from './identity/sign-in.ts';
+import { mailAttachmentPaths } from './mail/attachment.ts';
 import { publishVersionPaths } from './marketplace/publish-version.ts';
 import { memoryImportPaths } from './memory/import-memory.ts';
 import { systemPaths } from './operations/system-routes.ts';
@@ -26,6 +27,7 @@ export const plainPaths: PlainPaths = {
   ...auditExportPaths,
   ...skillImportPaths,
   ...sessionAttachmentPaths,
+  ...mailAttachmentPaths,
   ...filePaths,
   ...picturePaths,
   ...fileScanPaths,

@@ -3,6 +3,7 @@ import type { DatasetHost } from '../commands/benchmarks/dataset-location.ts';
 import type { PaymentProvider } from '../commands/billing/payment-provider.ts';
 import type { TestDatabase } from '../commands/credentials/database-credential.ts';
 import type { OAuthClients } from '../commands/credentials/oauth-clients.ts';
+import type { MailSettings } from '../commands/mail/send-mail.ts';
 import type { RunnerBroker } from '../commands/runners/runner-broker.ts';
 import type { CreateBrokerUser } from '../commands/runners/runner-credential.ts';
 import type { ImportPorts } from '../commands/skills/import-skill.ts';
@@ -12,7 +13,6 @@ import type { EvaluateTrial } from '../commands/webhooks/try-guardrails.ts';
 import type { WebhookPorts } from '../commands/webhooks/webhook-ports.ts';
 import { agentOperations } from './agents/agent.ts';
 import { agentHistoryOperations } from './agents/agent-history.ts';
-import { agentMailOperations } from './agents/agent-mail.ts';
 import { agentModelOperations } from './agents/agent-models.ts';
 import { agentRoleOperations } from './agents/agent-roles.ts';
 import { agentSettingsOperations } from './agents/agent-settings.ts';
@@ -43,6 +43,7 @@ import { apiKeyOperations } from './identity/api-key.ts';
 import { meOperations } from './identity/me.ts';
 import { userOperations } from './identity/user.ts';
 import { mailboxOperationsOf } from './mail/mailbox.ts';
+import { messageOperationsOf } from './mail/message.ts';
 import { marketplaceOperationsOf } from './marketplace/listing.ts';
 import { memoryOperations } from './memory/memory.ts';
 import { type ProjectionAdmin, projectionAdminOperations } from './operations/projection-admin.ts';
@@ -93,8 +94,7 @@ export type OperationPorts = {
   readonly evaluateTrial: EvaluateTrial;
   readonly webhookPorts: WebhookPorts;
   readonly projectionAdmin: ProjectionAdmin;
-  /** The domain of the mail addresses of agents; null if this installation exchanges no mail. */
-  readonly mailDomain: string | null;
+  readonly mail: MailSettings;
 };
 
 /** Returns the tables of operations of all areas. The key of an area is its heading in the OpenAPI document. */
@@ -113,7 +113,7 @@ const areasOf = ({
   evaluateTrial,
   webhookPorts,
   projectionAdmin,
-  mailDomain,
+  mail,
 }: OperationPorts): Readonly<Record<string, Operations>> => ({
   Agents: {
     ...agentOperations,
@@ -123,7 +123,6 @@ const areasOf = ({
     ...agentSettingsOperations,
     ...codeRefOperationsOf(codeHost),
     ...agentModelOperations,
-    ...agentMailOperations,
     ...agentHistoryOperations,
   },
   Access: { ...agentRoleOperations, ...effectivePermissionOperations },
@@ -152,7 +151,7 @@ const areasOf = ({
     ...benchmarkOperationsOf({ assertReadable: findReadable }),
     ...benchmarkRunOperationsOf(datasets),
   },
-  Mail: mailboxOperationsOf(mailDomain),
+  Mail: { ...mailboxOperationsOf(mail), ...messageOperationsOf(mail, storedDelivery) },
   Memory: memoryOperations,
   Marketplace: marketplaceOperationsOf(importPorts),
   Autocomplete: autocompleteOperations,

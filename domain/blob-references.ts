@@ -2,10 +2,13 @@ import type { BenchmarkEvent } from './benchmarks/benchmark.ts';
 import type { BenchmarkRunEvent } from './benchmarks/benchmark-run.ts';
 import type { DomainEvent, Recorded } from './event.ts';
 import type { PictureEvent } from './files/picture.ts';
+import type { AttachmentEvent } from './mail/attachment.ts';
 import type { ListingEvent } from './marketplace/listing.ts';
 import type { MemoryImportEvent } from './memory/memory-import.ts';
 import type { SessionEvent } from './sessions/session.ts';
 import type { SkillEvent } from './skills/skill.ts';
+import { factsOf } from './webhooks/delivery.ts';
+import type { MailFacts } from './webhooks/mail-delivery.ts';
 
 /** By event type, the digests of the stored contents that an event names. */
 type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };
@@ -40,6 +43,8 @@ const ofMemories = {
   MemoryImported: ({ segments }) => segments.map(({ sha256 }) => sha256),
 } as const satisfies DigestsOf<MemoryImportEvent>;
 
+const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
+
 /** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,
@@ -48,7 +53,13 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofListings,
   ...ofBenchmarks,
   ...ofMemories,
+  ...ofMail,
 };
 
 /** The digests of the stored contents that must exist because of this event. */
-export const namedBlobs = ({ type, data }: Recorded): readonly string[] => DIGESTS[type]?.(data as never) ?? [];
+export const namedBlobs = (event: Recorded): readonly string[] => {
+  const { type, data } = event;
+  // Received mail names its attachments in its metadata, because its data are sealed.
+  if (type === 'MailReceived' || type === 'MailBlocked') return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);
+  return DIGESTS[type]?.(data as never) ?? [];
+};

@@ -12,6 +12,7 @@ import { allowedAccounts } from './identity/allowed-account.ts';
 import { apikeys } from './identity/api-key.ts';
 import { users } from './identity/user.ts';
 import { mailboxes } from './mail/mailbox.ts';
+import { messages } from './mail/message.ts';
 import { listings } from './marketplace/listing.ts';
 import { memoryImports } from './memory/memory-import.ts';
 import type { AnyProjection } from './projection.ts';
@@ -47,6 +48,7 @@ export const projections = [
   listings,
   mailboxes,
   memoryImports,
+  messages,
   models,
   plans,
   replays,

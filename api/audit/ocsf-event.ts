@@ -89,7 +89,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     1,
     'Create',
-    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|import_started|imported|installed|issued|opened|provisioned|published|queued|recorded|registered|replay_requested|requested|reserved|sent|triggered)$/,
+    /[._](?:accepted|added|allowed|appended|assigned|authored|called|cloned|connected|created|credential_stored|declared|exposed|granted|import_started|imported|installed|issued|opened|provisioned|published|queued|recorded|registered|replay_requested|requested|received|reserved|sent|triggered)$/,
   ],
   [2, 'Read', /[._](?:checked|disclosed|events_counted|exported|read|scanned|seen|used)$/],
   [
@@ -100,7 +100,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|disabled|enabled|expired|failed|favorited|finished|import_advanced|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|resealed|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
+    /[._](?:acknowledged|activated|blocked|bounced|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|deferred|delivered|disabled|enabled|expired|failed|favorited|finished|import_advanced|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|resealed|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 

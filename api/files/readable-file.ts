@@ -1,6 +1,7 @@
 import { brandPictureWithDigest } from '../../commands/files/picture.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { runFilesWithDigest } from '../../projections/benchmarks/benchmark-run.queries.ts';
+import { mailFilesWithDigest } from '../../projections/mail/message.queries.ts';
 import { type AgentFile, filesWithDigest } from '../../projections/sessions/attachment.queries.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -11,14 +12,18 @@ const FILES_OF_RUNS = {
   trajectory: { filename: 'trajectory.json', content_type: 'application/json' },
 } as const;
 
-/** Finds the files with this digest in sessions and benchmark runs of the tenant: one of each for each agent. */
+/** Finds the files with this digest in sessions, mail and benchmark runs of the tenant: one of each for each agent. */
 const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<AgentFile[]> => {
-  const [ofSessions, ofRuns] = await Promise.all([filesWithDigest(reads, tenant, digest), runFilesWithDigest(reads, tenant, digest)]);
-  return [...ofSessions, ...ofRuns.map(({ agent_id, kind }) => ({ agent_id, ...FILES_OF_RUNS[kind] }))];
+  const [ofSessions, ofMail, ofRuns] = await Promise.all([
+    filesWithDigest(reads, tenant, digest),
+    mailFilesWithDigest(reads, tenant, digest),
+    runFilesWithDigest(reads, tenant, digest),
+  ]);
+  return [...ofSessions, ...ofMail, ...ofRuns.map(({ agent_id, kind }) => ({ agent_id, ...FILES_OF_RUNS[kind] }))];
 };
 
 /**
- * Finds a file that the caller may read: a picture of the tenant, or a file of a session or a benchmark run of an agent
+ * Finds a file that the caller may read: a picture of the tenant, or a file of a session, a message or a benchmark run of an agent
  * whose sessions they may read.
  * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
  */

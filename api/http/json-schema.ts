@@ -88,6 +88,8 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   'cron-jobs': 'The id of the cron job',
   'cron-blackouts': 'The id of the blackout',
   mailboxes: 'The id of the mailbox',
+  messages: 'The id of the message',
+  attachments: 'The id of the attachment',
   brand: 'The slug of the tenant',
   'use-cases': 'The key of the use case: lower-case letters, digits and hyphens',
   'linked-identities': 'The id of the linked identity',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { loadAgent } from '../../commands/agents/agent.ts';
 import { AdminMailHealRequest, healMailboxes, MailboxUpdate, updateMailbox } from '../../commands/mail/mailbox.ts';
+import type { MailSettings } from '../../commands/mail/send-mail.ts';
 import * as Agent from '../../domain/agents/agent.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
@@ -49,8 +50,8 @@ const catchUp = async (ctx: Ctx): Promise<void> => {
 const NO_MESSAGES: MailboxCounts = { message_count: 0, last_message_at: null };
 const lastKnownCounts = staleIfError<MailboxCounts>(NO_MESSAGES);
 
-/** The operations on mailboxes. `domain` is the domain of their addresses; null if it is not configured. */
-export const mailboxOperationsOf = (domain: string | null): Operations => ({
+/** The operations on mailboxes. */
+export const mailboxOperationsOf = (settings: MailSettings): Operations => ({
   healMailboxes: operation({
     method: 'post',
     path: '/admin/mail/heal',
@@ -62,7 +63,7 @@ export const mailboxOperationsOf = (domain: string | null): Operations => ({
     reply: AdminMailHealResult,
     noETag: true,
     run: async (ctx, input) =>
-      healMailboxes(ctx, input, domain, {
+      healMailboxes(ctx, input, settings.domain, {
         agents: async function* () {
           await catchUp(ctx);
           yield* allAgents(ctx.reads);

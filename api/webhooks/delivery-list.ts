@@ -5,6 +5,7 @@ import { notFound } from '../../domain/refusal.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Integration from '../../domain/webhooks/integration.ts';
+import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
@@ -73,7 +74,7 @@ export const deliveryListOperations: Operations = {
         integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
         agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
         provider: z
-          .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER])
+          .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER])
           .optional()
           .meta({
             description:

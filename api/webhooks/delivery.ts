@@ -8,6 +8,7 @@ import { notFound } from '../../domain/refusal.ts';
 import { BENCHMARK_PROVIDER } from '../../domain/webhooks/benchmark-delivery.ts';
 import { CRON_PROVIDER } from '../../domain/webhooks/cron-delivery.ts';
 import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import { deliveryById, type FoundDelivery, type IntegrationRef, withReplayMark } from '../../projections/webhooks/delivery.queries.ts';
 import { DeliveryDetail, deliveries } from '../../projections/webhooks/delivery.ts';
@@ -26,10 +27,10 @@ import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } f
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
 /** The providers of deliveries that belong to no integration. */
-const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER];
+const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
 
 /**
- * Returns the integration of a delivery. A skill, a cron job or a benchmark is none, and a repeated body of its deliveries is no
+ * Returns the integration of a delivery. A skill, a cron job, a benchmark or a mailbox is none, and a repeated body of its deliveries is no
  * replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>

@@ -19,7 +19,7 @@ export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
 
 type NewFile = { readonly content: AsyncIterable<Uint8Array>; readonly filename: string };
-type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
+export type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
 
 /**
  * Stores the content of a file while it arrives, and finds its type.

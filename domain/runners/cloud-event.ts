@@ -5,6 +5,7 @@ import type { BenchmarkDeliveryFacts } from '../webhooks/benchmark-delivery.ts';
 import type { CronDeliveryFacts } from '../webhooks/cron-delivery.ts';
 import { type DeliveryFacts, factsOf } from '../webhooks/delivery.ts';
 import { labelsOf } from '../webhooks/guardrail.ts';
+import type { MailFacts } from '../webhooks/mail-delivery.ts';
 import type { SkillCallFacts } from '../webhooks/skill-call.ts';
 
 /**
@@ -161,6 +162,18 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
+/** A message of a mailbox has no integration. Its source is the mail of the agent. */
+const mailMessage = (event: Recorded, publicUrl: string): Message => {
+  const facts = factsOf(event) as MailFacts;
+  const message = webhookMessage(event, publicUrl);
+  const { integration: _, ...attributes } = message.attributes;
+  const source = `${publicUrl}/tenant/${event.tenant}/agents/${facts.agent_id}/messages`;
+  return { ...message, attributes: { ...attributes, source, mailmessage: event.id } };
+};
+
+/** The CloudEvents type of mail to an agent. */
+export const MAIL_MESSAGE_TYPE = 'annals.mail.received';
+
 /** The CloudEvents type of the message that a credential request is fulfilled. */
 export const CREDENTIAL_MESSAGE_TYPE = 'annals.credential.fulfilled';
 
@@ -185,6 +198,11 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
     type: BENCHMARK_MESSAGE_TYPE,
     summary: 'A benchmark run of the agent was queued: the runner reports a result for each of its tasks',
     message: benchmarkMessage,
+  },
+  MailReceived: {
+    type: MAIL_MESSAGE_TYPE,
+    summary: 'The agent got mail',
+    message: mailMessage,
   },
   CredentialSubmitted: {
     type: CREDENTIAL_MESSAGE_TYPE,

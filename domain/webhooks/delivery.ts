@@ -5,6 +5,7 @@ import type { SealedWith } from '../sealed-data.ts';
 import type { Cause } from './causation.ts';
 import type { CronOrigin } from './cron-origin.ts';
 import type { GuardrailResult } from './guardrail.ts';
+import type { MailOrigin } from './mail-origin.ts';
 import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
@@ -39,6 +40,8 @@ export type DeliveryFacts = GuardrailResult & {
   cron?: CronOrigin;
   /** Set only for a benchmark run: the slug of the benchmark. */
   benchmark?: string;
+  /** Set only for mail: where it was received. */
+  mail?: MailOrigin;
   /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
   redelivery_of?: string;
 };
@@ -63,6 +66,8 @@ export type DeliveryEvent =
   | { type: 'SkillWebhookBlocked'; data: Uint8Array }
   | { type: 'CronJobTriggered'; data: Uint8Array }
   | { type: 'BenchmarkRunTriggered'; data: Uint8Array }
+  | { type: 'MailReceived'; data: Uint8Array }
+  | { type: 'MailBlocked'; data: Uint8Array }
   | { type: 'WebhookRedeliveryDiffered'; data: { sha256: string; size_bytes: number } }
   | { type: 'DeliveryRequeued'; data: RequeuedFields };
 
@@ -105,9 +110,11 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
     case 'SkillWebhookCalled':
     case 'CronJobTriggered':
     case 'BenchmarkRunTriggered':
+    case 'MailReceived':
       return { ...delivery, ...lastMessage(event, factsOf(event)), status: 'accepted', facts: factsOf(event) };
     case 'WebhookBlocked':
     case 'SkillWebhookBlocked':
+    case 'MailBlocked':
       return { ...delivery, status: 'blocked', facts: factsOf(event) };
     case 'WebhookRedeliveryDiffered':
       return { ...delivery, differed: true };
@@ -128,6 +135,7 @@ const ACCEPTED: readonly string[] = [
   'SkillWebhookCalled',
   'CronJobTriggered',
   'BenchmarkRunTriggered',
+  'MailReceived',
 ] satisfies DeliveryEvent['type'][];
 
 /** Whether a delivery to an agent begins with an event of this type. */

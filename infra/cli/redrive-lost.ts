@@ -41,7 +41,7 @@ const selectionOf = ({ since, tenant }: RedriveOptions): Selection => {
 type Unsettled = DeadMessage & { readonly position: Position };
 type AcceptedEvent = Extract<
   DeliveryEvent,
-  { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' | 'BenchmarkRunTriggered' }
+  { type: 'WebhookAccepted' | 'SkillWebhookCalled' | 'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' }
 >;
 type MessageEvent = AcceptedEvent | Extract<DeliveryEvent, { type: 'DeliveryRequeued' }>;
 type SettlingEvent = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' | 'DeliveryDeadLettered' }>;
@@ -52,6 +52,7 @@ const eventTypes = [
   'SkillWebhookCalled',
   'CronJobTriggered',
   'BenchmarkRunTriggered',
+  'MailReceived',
   'DeliveryRequeued',
   'DeliveriesAcknowledged',
   'DeliveryDeadLettered',

@@ -11,6 +11,7 @@ import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
+import type { MailSettings } from '../../commands/mail/send-mail.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -169,6 +170,8 @@ const degradedParts = ({ corruption, keys, reads, broker, projectionAdmin, blobs
   };
 };
 
+const mailSettings = ({ mailDomain, smtpUrl }: Config): MailSettings => ({ domain: mailDomain ?? null, hasSmtp: smtpUrl !== undefined });
+
 /** Starts the HTTP service. Resolves when it listens. From then on, /readyz reports whether deliveries are accepted. */
 export const serve = async (config: Config): Promise<{ port: number; close: () => Promise<void> }> => {
   const { publicUrl, corsOrigins } = config;
@@ -209,7 +212,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     evaluateTrial,
     webhookPorts: ports,
     projectionAdmin,
-    mailDomain: config.mailDomain ?? null,
+    mail: mailSettings(config),
   });
   const address = clientAddress(config.trustedProxies);
   const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries: ports });

@@ -1,3 +1,4 @@
+import { mountMailAttachments } from '../../api/mail/attachment.ts';
 import type { Hono } from 'hono';
 import { mountPictures } from '../../api/files/picture.ts';
 import { mountFileScan } from '../../api/files/scan.ts';
@@ -25,6 +26,7 @@ export const mountUploadRoutes = (app: Hono, runtime: Runtime, { files, findViru
   mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
   mountPublishVersion(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });
   mountMemoryImport(app, runtime, { unpack: unpackZip, host: files, ...uploads });
+  mountMailAttachments(app, runtime, { createTypeDetector, ...uploads });
   mountSessionAttachments(app, runtime, { createTypeDetector, ...uploads });
   mountFiles(app, runtime);
   mountPictures(app, runtime, { encodePicture, ...uploads });

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import type { Recorded } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
+import type { MailEvent } from '../../domain/mail/mail.ts';
 import * as Mailbox from '../../domain/mail/mailbox.ts';
-import { type Change, insert, insertDerived, type Projection, type Row } from '../projection.ts';
+import { type DeliveryEvent, factsOf } from '../../domain/webhooks/delivery.ts';
+import type { MailFacts } from '../../domain/webhooks/mail-delivery.ts';
+import { add, type Change, insert, insertDerived, type Projection, patch, type Row } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 const Address = z.string().meta({ description: 'The e-mail address', examples: ['reviewer.acme@mail.example.com'] });
@@ -99,11 +102,14 @@ const change = (event: Recorded<Mailbox.MailboxEvent>): Change => {
   return insertDerived(table.name, { id }, { reads: { row: { table: table.name, key: { id } } }, complete });
 };
 
+const countMessage = (id: string | null, at: string): readonly Change[] =>
+  id === null ? [] : [add(table.name, { id }, { message_count: 1 }), patch(table.name, { id }, { last_message_at: at })];
+
 /** The mailboxes of all agents. */
 export const mailboxes = {
   name: 'mailboxes',
-  version: 1,
-  categories: [Mailbox.category],
+  version: 2,
+  categories: [Mailbox.category, 'mail', 'delivery'],
   tables: [table],
   on: {
     MailboxProvisioned: (event) =>
@@ -112,5 +118,9 @@ export const mailboxes = {
     MailboxDisabled: change,
     MailboxPaused: change,
     MailboxResumed: change,
+    MailSent: ({ data, at }) => data.mailbox_ids.flatMap((id) => countMessage(id, at)),
+    MailReceived: (event) => countMessage((factsOf(event) as MailFacts).mail.mailbox_id, event.at),
   },
-} as const satisfies Projection<Mailbox.MailboxEvent>;
+} as const satisfies Projection<
+  Mailbox.MailboxEvent | Extract<MailEvent, { type: 'MailSent' }> | Extract<DeliveryEvent, { type: 'MailReceived' }>
+>;

@@ -182,7 +182,7 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, meta } = event;
-  const { parts: _, sealed: __, skill_id: ___, cron: ____, benchmark: _____, redactions = [], cause = null, ...facts } = factsOf(event);
+  const { parts: _, sealed: __, skill_id: ___, cron: ____, benchmark: _____, mail: ______, redactions = [], cause = null, ...facts } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -281,6 +281,8 @@ export const deliveries = {
     SkillWebhookBlocked: (event) => insertVerified(event, 'blocked'),
     CronJobTriggered: (event) => insertVerified(event, 'accepted'),
     BenchmarkRunTriggered: (event) => insertVerified(event, 'accepted'),
+    MailReceived: (event) => insertVerified(event, 'accepted'),
+    MailBlocked: (event) => insertVerified(event, 'blocked'),
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: patchRequeued,
     WebhookRejected: insertRejected,

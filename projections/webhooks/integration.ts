@@ -126,6 +126,8 @@ export const integrations = {
     SkillWebhookBlocked: 'ignore',
     CronJobTriggered: 'ignore',
     BenchmarkRunTriggered: 'ignore',
+    MailReceived: 'ignore',
+    MailBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',
   },

@@ -66,6 +66,8 @@ export const invocations = {
     WebhookAccepted: 'ignore',
     CronJobTriggered: 'ignore',
     BenchmarkRunTriggered: 'ignore',
+    MailReceived: 'ignore',
+    MailBlocked: 'ignore',
     WebhookBlocked: 'ignore',
     WebhookRedeliveryDiffered: 'ignore',
     DeliveryRequeued: 'ignore',

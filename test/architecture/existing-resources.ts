@@ -80,6 +80,13 @@ export const createResources = async (p: TestPlatform) => {
   await p.send('POST', '/hooks/payments', { key: '', raw: ended, headers: { 'stripe-signature': stripeSignature(ended) } });
   await p.send('POST', '/admin/mail/heal', { body: {} });
   const mailbox = p.eventsOf('MailboxProvisioned').find(({ data }) => (data as { agent_id: string }).agent_id === agent)!.id;
+  await p.send('PATCH', p.tenant, { body: { external_mail_enabled: true } });
+  const message = await made(`${p.tenant}/agents/${agent}/mail`, { to: ['ada@example.com'], subject: 'Mail', text: 'Mail' });
+  const file = await p.send('POST', `${p.tenant}/agents/${agent}/messages/${message}/attachments`, {
+    raw: formBody({ name: 'file', filename: 'a.txt', content: 'Mail' }),
+    headers: { 'content-type': FORM_TYPE },
+  });
+  const attachment = (file.body as { id: string }).id;
   const models = p.eventsOf('ModelRegistered').map(({ id }) => id);
   if (models[0]) await p.send('POST', `${p.tenant}/models/${models[0]}/agents`, { body: { agent_id: agent } });
   return {
@@ -97,6 +104,8 @@ export const createResources = async (p: TestPlatform) => {
     replay,
     blackout,
     mailbox,
+    message,
+    attachment,
     listing,
     memoryImport: (imported.body as { id: string }).id,
     offer,
@@ -110,7 +119,20 @@ export const createResources = async (p: TestPlatform) => {
 export type Resources = Awaited<ReturnType<typeof createResources>>;
 
 /** Generators of the values of fields with these names. */
-export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, credentialRequest, listing, benchmark }: Resources) => {
+export const namedIn = ({
+  agent,
+  user,
+  skill,
+  tool,
+  models,
+  plan,
+  delivery,
+  credentialRequest,
+  listing,
+  benchmark,
+  message,
+  attachment,
+}: Resources) => {
   const now = [new Date().toISOString(), new Date().toISOString().replace('Z', '+00:00')];
   const ids: Record<string, unknown[]> = {
     ...{ agent_id: [agent], user_id: [user], new_owner_id: [user], plan_id: [plan], skill_id: [skill], tool_id: [tool] },
@@ -120,6 +142,12 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
     ...{ price_id: ['price_team'], listing_id: [listing], version: [null, '1.0.0'] },
     ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
     ...{ dataset_uri: ['https://example.com/other.jsonl'], benchmark: [benchmark], tasks: [null, ['one']] },
+    ...{
+      to: [['ada@example.com'], ...now],
+      cc: [[], ['ada@example.com']],
+      in_reply_to: [null, message],
+      attachment_ids: [[], [attachment]],
+    },
     ...{ revision: [0, 1, 1_000_000] },
     ...{ target_kind: ['internal_agent'], target: [agent], cron_expr: ['0 9 * * *'], fire_at: [null], interval_minutes: [null] },
     ...{
@@ -129,7 +157,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
       headers: [{}, { 'x-team': 'ops' }],
       body_bytes: [null, 'e30='],
     },
-    ...{ sort: ['created_at', '-created_at', 'nothing'], from: ['2026-01-01T00:00:00.000Z', ...now], to: now, as_of: now },
+    ...{ sort: ['created_at', '-created_at', 'nothing'], from: ['2026-01-01T00:00:00.000Z', ...now], as_of: now },
     ...{ ids: [[delivery]], outcome: ['accepted', null], event: [null] },
   };
   return (name: string) => {
@@ -141,7 +169,7 @@ export const namedIn = ({ agent, user, skill, tool, models, plan, delivery, cred
 
 const idIn = (
   path: string,
-  { keys, hook, account, job, replay, blackout, identity, listing, mailbox, memoryImport }: Resources,
+  { keys, hook, account, job, replay, blackout, identity, listing, mailbox, attachment, memoryImport }: Resources,
 ): string => {
   if (path.includes('/imports/')) return memoryImport;
   if (path.includes('/listings/')) return listing;
@@ -149,6 +177,7 @@ const idIn = (
   if (path.includes('cron-jobs')) return job;
   if (path.includes('cron-blackouts')) return blackout;
   if (path.includes('mailboxes')) return mailbox;
+  if (path.includes('attachments')) return attachment;
   if (path.includes('linked-identities')) return identity;
   if (path.includes('allowed-accounts')) return account;
   if (path.includes('webhook-integrations')) return hook;
@@ -165,6 +194,7 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{user_id}', of.user)
     .replace('{delivery_id}', of.delivery)
     .replace('{session_id}', of.session)
+    .replace('{message_id}', of.message)
     .replace('{reservation_id}', of.agent)
     .replace('{skill_id}', of.skill)
     .replace('{model_id}', of.models[0]!)

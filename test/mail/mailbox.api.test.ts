@@ -107,7 +107,7 @@ test('the list of mailboxes is filtered by a part of the address and by is_pause
 });
 
 test('without a mail domain, heal does nothing and says so', async () => {
-  const without = await createTestPlatform({ mailDomain: null });
+  const without = await createTestPlatform({ mail: { domain: null, hasSmtp: false } });
   await without.send('POST', `${without.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const { status, body } = await without.send('POST', '/admin/mail/heal', { body: { service: 'internal' } });
   assert.equal([status, body], [200, { provisioned: 0, provisioning_enabled: false }]);

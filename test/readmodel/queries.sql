@@ -7868,6 +7868,401 @@ from
       51
   ) as "page";
 
+-- messagePage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "message"."doc" as "doc",
+      "message"."created_at" as "value",
+      "message"."id" as "id"
+    from
+      "mail"."messages" as "message"
+    where
+      "message"."tenant_id" = $2
+      and "message"."agent_id" = $3
+    order by
+      "message"."created_at" desc,
+      "message"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- messagePage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "message"."doc" as "doc",
+      "message"."created_at" as "value",
+      "message"."id" as "id"
+    from
+      "mail"."messages" as "message"
+    where
+      "message"."tenant_id" = $2
+      and "message"."agent_id" = $3
+      and ("message"."created_at", "message"."id") < ($4, $5)
+    order by
+      "message"."created_at" desc,
+      "message"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- messagePage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "message"."doc" as "doc",
+      "message"."created_at" as "value",
+      "message"."id" as "id"
+    from
+      "mail"."messages" as "message"
+    where
+      "message"."tenant_id" = $2
+      and "message"."agent_id" = $3
+    order by
+      "message"."created_at" asc,
+      "message"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- messagePage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "message"."doc" as "doc",
+              "message"."created_at" as "value",
+              "message"."id" as "id"
+            from
+              "mail"."messages" as "message"
+            where
+              "message"."tenant_id" = $2
+              and "message"."agent_id" = $3
+              and ("message"."created_at", "message"."id") > ($4, $5)
+            order by
+              "message"."created_at" asc,
+              "message"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "message"."doc" as "doc",
+              "message"."created_at" as "value",
+              "message"."id" as "id"
+            from
+              "mail"."messages" as "message"
+            where
+              "message"."tenant_id" = $6
+              and "message"."agent_id" = $7
+              and "message"."created_at" is null
+            order by
+              "message"."created_at" asc,
+              "message"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: first page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "attachment"."doc" as "doc",
+      "attachment"."created_at" as "value",
+      "attachment"."id" as "id"
+    from
+      "mail"."attachments" as "attachment"
+    where
+      "attachment"."tenant_id" = $2
+      and "attachment"."agent_id" = $3
+    order by
+      "attachment"."created_at" desc,
+      "attachment"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "attachment"."doc" as "doc",
+      "attachment"."created_at" as "value",
+      "attachment"."id" as "id"
+    from
+      "mail"."attachments" as "attachment"
+    where
+      "attachment"."tenant_id" = $2
+      and "attachment"."agent_id" = $3
+      and ("attachment"."created_at", "attachment"."id") < ($4, $5)
+    order by
+      "attachment"."created_at" desc,
+      "attachment"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: ascending
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "attachment"."doc" as "doc",
+      "attachment"."created_at" as "value",
+      "attachment"."id" as "id"
+    from
+      "mail"."attachments" as "attachment"
+    where
+      "attachment"."tenant_id" = $2
+      and "attachment"."agent_id" = $3
+    order by
+      "attachment"."created_at" asc,
+      "attachment"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- attachmentPage: ascending, next page
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      *
+    from
+      (
+        select
+          *
+        from
+          (
+            select
+              "attachment"."doc" as "doc",
+              "attachment"."created_at" as "value",
+              "attachment"."id" as "id"
+            from
+              "mail"."attachments" as "attachment"
+            where
+              "attachment"."tenant_id" = $2
+              and "attachment"."agent_id" = $3
+              and ("attachment"."created_at", "attachment"."id") > ($4, $5)
+            order by
+              "attachment"."created_at" asc,
+              "attachment"."id" asc
+            limit
+              51
+          ) as "first"
+        union all
+        select
+          *
+        from
+          (
+            select
+              "attachment"."doc" as "doc",
+              "attachment"."created_at" as "value",
+              "attachment"."id" as "id"
+            from
+              "mail"."attachments" as "attachment"
+            where
+              "attachment"."tenant_id" = $6
+              and "attachment"."agent_id" = $7
+              and "attachment"."created_at" is null
+            order by
+              "attachment"."created_at" asc,
+              "attachment"."id" asc
+            limit
+              51
+          ) as "second"
+      ) as "row"
+    order by
+      "row"."value" asc,
+      "row"."id" asc
+    limit
+      51
+  ) as "page";
+
+-- attachmentsWithIds: call
+select
+  "attachment"."id",
+  "attachment"."agent_id",
+  "attachment"."message_id",
+  "attachment"."filename",
+  "attachment"."content_type",
+  "attachment"."size_bytes",
+  "attachment"."sha256"
+from
+  "mail"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."id" = any ($2);
+
+-- attachmentsOfMessages: call
+select
+  "attachment"."doc"
+from
+  "mail"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."message_id" = any ($2)
+order by
+  "attachment"."created_at",
+  "attachment"."id";
+
+-- mailFilesWithDigest: call
+select distinct
+  on ("attachment"."agent_id") "attachment"."agent_id",
+  "attachment"."filename",
+  "attachment"."content_type"
+from
+  "mail"."attachments" as "attachment"
+where
+  "attachment"."tenant_id" = $1
+  and "attachment"."sha256" = $2
+order by
+  "attachment"."agent_id"
+limit
+  200;
+
+-- mailDueAt: call
+select
+  "message"."tenant_id",
+  "message"."id"
+from
+  "mail"."messages" as "message"
+where
+  "message"."due_at" <= $1
+order by
+  "message"."due_at"
+limit
+  200;
+
 -- mailboxCounts: call
 select
   "mailbox"."message_count",

@@ -41,6 +41,7 @@ test('the relay publishes accepted deliveries, calls of skills, messages of cron
     'SkillWebhookCalled',
     'CronJobTriggered',
     'BenchmarkRunTriggered',
+    'MailReceived',
     'CredentialSubmitted',
     'DeliveryRequeued',
   ]));

@@ -47,6 +47,11 @@ DELETE /tenant/{tenant_id}/agents/{agent_id}/favorite                   agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/integrations               agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/mailboxes                  agent:read
 GET    /tenant/{tenant_id}/agents/{agent_id}/attachments                agent:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/attachments/{id}           agent:chat:read + runner
+GET    /tenant/{tenant_id}/agents/{agent_id}/messages                   agent:chat:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/messages/{message_id}      agent:chat:read
+POST   /tenant/{tenant_id}/agents/{agent_id}/messages/{message_id}/attachments agent:assign + runner
+POST   /tenant/{tenant_id}/agents/{agent_id}/mail                       agent:assign + runner
 POST   /tenant/{tenant_id}/agents/{agent_id}/transfer-ownership         agent:ownership:transfer
 GET    /tenant/{tenant_id}/agents/{agent_id}/roles                      agent:read
 PUT    /tenant/{tenant_id}/agents/{agent_id}/roles/{user_id}            agent:roles:write

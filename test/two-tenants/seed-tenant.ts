@@ -45,6 +45,8 @@ export type ResourceType =
   | 'cron job'
   | 'blackout'
   | 'mailbox'
+  | 'message'
+  | 'attachment'
   | 'credential request'
   | 'linked identity'
   | 'provider'
@@ -103,6 +105,13 @@ const uploadFile = async (p: Platform, path: string, key: string, content: strin
   const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
   if (answer.status !== 201) throw new Error(`the file of the dataset was refused: ${answer.text}`);
   return (answer.body as { sha256: string }).sha256;
+};
+
+const addAttachment = async (p: Platform, path: string, key: string): Promise<string> => {
+  const raw = formBody({ name: 'file', filename: 'a.txt', content: 'Mail' });
+  const answer = await p.send('POST', path, { key, raw, headers: { 'content-type': FORM_TYPE } });
+  if (answer.status !== 201) throw new Error(`the attachment of the dataset was refused: ${answer.text}`);
+  return (answer.body as { id: string }).id;
 };
 
 export const publishVersion = async (p: Platform, path: string, key: string, version: string): Promise<void> => {
@@ -178,6 +187,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
   const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
+  const message = await post(`/agents/${agent}/mail`, { to: [`${slug}@example.test`], subject: 'Mail', text: 'Mail' });
+  const attachment = await addAttachment(p, `${tenant}/agents/${agent}/messages/${message.id}/attachments`, runnerKey.key);
   const asked = { skill_id: skill, config_key: CONFIG_KEY, prompt: 'A token' };
   const credentialRequest = await request(p, 'POST', `${tenant}/agents/${agent}/credential-requests`, runnerKey.key, asked);
   const identity = await post('/database-credentials', { host: 'seed.example.com', database: 'd', username: 'u', password: 'p' });
@@ -214,6 +225,8 @@ export const seedTenant = async (p: Platform, slug: string) => {
     skill,
     'cron job': cronJob.id,
     blackout: blackout.id,
+    message: message.id,
+    attachment,
     'credential request': credentialRequest.id,
     'linked identity': identity.id,
     provider: 'github',

@@ -1,0 +1,98 @@
+import type { Context, Hono } from 'hono';
+import type { CreateTypeDetector } from '../../commands/files/content-type.ts';
+import { addMailAttachment, MAX_ATTACHMENT_BYTES } from '../../commands/mail/add-attachment.ts';
+import { assertMessage } from '../../commands/mail/message.ts';
+import { storeAttachment } from '../../commands/sessions/add-attachment.ts';
+import { notFound } from '../../domain/refusal.ts';
+import { attachmentsWithIds } from '../../projections/mail/message.queries.ts';
+import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
+import { fileHeaders, fileResponse, fileResponses } from '../files/file-response.ts';
+import { authorizeRequest } from '../http/authorize-request.ts';
+import { assertNoQuery, runOnce } from '../http/mount.ts';
+import { streamForm } from '../http/multipart-body.ts';
+import { operation } from '../http/operation.ts';
+import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import type { Runtime } from '../http/runtime.ts';
+import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
+
+/** `createTypeDetector` creates the function that finds the type of a content while it is read. */
+export type MailAttachmentDeps = UploadDeps & { readonly createTypeDetector: CreateTypeDetector };
+type Deps = MailAttachmentDeps & { readonly runtime: Runtime };
+
+const FIELD = 'file';
+const ATTACHMENT = '/tenant/:tenant_id/agents/:agent_id/attachments/:id';
+
+/** How to authorize and run an upload, and to create its response. The route is not in a table: its body is no JSON. */
+const UPLOAD = operation({
+  method: 'post',
+  path: '/tenant/:tenant_id/agents/:agent_id/messages/:message_id/attachments',
+  summary: 'Add a file to a message',
+  permit: { all: ['agent:assign'], runner: true },
+  reply: AgentAttachmentRow,
+  status: 201,
+  location: ATTACHMENT,
+  run: () => null,
+});
+
+const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps) => {
+  const authorize = authorizeRequest(UPLOAD, runtime);
+  return async (c: Context): Promise<Response> => {
+    const request = await authorize(c);
+    const { agent_id, message_id } = request.params as { agent_id: string; message_id: string };
+    const ctx = runtime.context(request.info);
+    assertNoQuery(c);
+    await assertMessage(ctx, agent_id, message_id);
+    return withSlot(request.info.tenant, async () => {
+      const shape = { file: FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
+      const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
+      // The digest of the file identifies a repeat of the request, because the boundary of a form is another one each
+      // time.
+      const run = (of: typeof ctx) => addMailAttachment(of, { agent_id, message_id }, value);
+      return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
+    });
+  };
+};
+
+const getAttachment = ({ runtime }: Deps) => {
+  const authorize = authorizeRequest({ method: 'get', path: ATTACHMENT, permit: { all: ['agent:chat:read'], runner: true } }, runtime);
+  return async (c: Context): Promise<Response> => {
+    const { info, params } = await authorize(c);
+    assertNoQuery(c);
+    await runtime.readYourWrites.waitForOwnWrites(info.principal, [messages.name], c.req.header('consistency-token'));
+    const ctx = runtime.context(info);
+    const owner = { tenant_id: info.tenant, agent_id: params.agent_id! };
+    const [found] = await attachmentsWithIds(ctx.reads, owner, [params.id!]);
+    if (!found) throw notFound();
+    return fileResponse(c, { runtime, ctx }, { ...found, digest: found.sha256 });
+  };
+};
+
+const routes = [
+  uploadRoute<Deps>({
+    row: UPLOAD,
+    operationId: 'addMailAttachment',
+    field: FIELD,
+    description: `A message that is sent later can have the file: see \`attachment_ids\`. A file has at most ${MAX_ATTACHMENT_BYTES} bytes, and must arrive with at least 64 KiB per second, otherwise the response is 408. Its type is found by its content, and its name is only shown. The content is stored encrypted.\n\nRequires the permission \`agent:assign\`, or the runner key of the agent.`,
+    tag: 'Mail',
+    file: 'The file',
+    answer: 'The new attachment',
+    handler: acceptUpload,
+  }),
+  plainRoute<Deps, string>({
+    method: 'get',
+    path: ATTACHMENT,
+    operationId: 'getMailAttachment',
+    summary: 'Download an attachment of a message',
+    description:
+      'Its type was found by its content, and browsers save it instead of displaying it. A response shorter than its `Content-Length` is incomplete. A `Range` of bytes is answered with 206.\n\nRequires the permission `agent:chat:read`, or the runner key of the agent.',
+    tag: 'Mail',
+    parameters: fileHeaders,
+    responses: fileResponses,
+    problems: [401, 403, 404, 409, 422, 429, 503],
+    handler: getAttachment,
+  }),
+];
+
+export const mountMailAttachments = (app: Hono, runtime: Runtime, deps: MailAttachmentDeps): void =>
+  mountPlainRoutes(app, routes, { ...deps, runtime });
+export const mailAttachmentPaths = documentPlainRoutes(routes);

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { loadAgent } from '../../commands/agents/agent.ts';
+import { DIRECTIONS, type Message, readMessage } from '../../commands/mail/message.ts';
+import { MailSend, type MailSettings, sendMail } from '../../commands/mail/send-mail.ts';
+import type { ReadDelivery } from '../../commands/webhooks/delivery.ts';
+import { Timestamp } from '../../domain/fields.ts';
+import { idOf } from '../../domain/id.ts';
+import * as Attachment from '../../domain/mail/attachment.ts';
+import { MAIL_STATUSES } from '../../domain/mail/mail.ts';
+import {
+  ATTACHMENT_SORTS,
+  attachmentPage,
+  attachmentsOfMessages,
+  attachmentsWithIds,
+  messagePage,
+} from '../../projections/mail/message.queries.ts';
+import { AgentAttachmentRow, messages } from '../../projections/mail/message.ts';
+import { type Ctx, type Operations, operation } from '../http/operation.ts';
+import { asOfQuery, listQuery, windowOf } from '../http/paging.ts';
+
+const AGENT = '/tenant/:tenant_id/agents/:agent_id';
+
+const Address = z.string().meta({ description: 'An e-mail address', examples: ['ada@example.com'] });
+const Check = z.string().meta({ description: 'The result, such as `pass`, `fail` or `none`', examples: ['pass'] });
+
+const MailRead = z
+  .object({
+    id: idOf('message'),
+    direction: z.enum(DIRECTIONS).meta({ description: 'Whether the agent has received or sent it' }),
+    status: z
+      .enum([...MAIL_STATUSES, 'received'])
+      .meta({ description: '`queued`: not delivered to everybody yet; `bounced`: somebody did not get it', examples: ['sent'] }),
+    from: Address.meta({ description: 'The sender' }),
+    to: z.array(Address).meta({ description: 'The recipients' }),
+    cc: z.array(Address).meta({ description: 'Who got a copy', examples: [[]] }),
+    bounced: z.array(Address).meta({ description: 'The recipients who did not get it', examples: [[]] }),
+    subject: z.string().meta({ description: 'The subject', examples: ['Review of pull request 42'] }),
+    text: z.string().meta({ description: 'The message as plain text', examples: ['It looks good.'] }),
+    html: z
+      .string()
+      .nullable()
+      .meta({ description: 'The message as HTML; never show it without cleaning it', examples: [null] }),
+    in_reply_to: idOf('message')
+      .nullable()
+      .meta({ description: 'The message of the agent that it answers; null if it is none', examples: [null] }),
+    attachments: z.array(AgentAttachmentRow).meta({ description: 'The attached files' }),
+    authentication: z
+      .object({ spf: Check, dkim: Check, dmarc: Check })
+      .nullable()
+      .meta({ description: 'Whether it comes from its sender; null unless it was received by SMTP', examples: [null] }),
+    at: Timestamp.meta({ description: 'When it was received or sent' }),
+  })
+  .meta({ id: 'MailRead' });
+
+type StoredRow = z.output<typeof AgentAttachmentRow>;
+type ShownMessage = Message & { readonly attachments: readonly StoredRow[] };
+
+/** The stored attachments of messages, by message. */
+const attachmentsOf = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, StoredRow[]>> => {
+  const found = ids.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, ctx.tenant, ids);
+  return Map.groupBy(found, ({ message_id }) => message_id);
+};
+
+const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
+  const attachments = await attachmentsOf(
+    ctx,
+    found.map(({ id }) => id),
+  );
+  return found.map((message) => ({ ...message, attachments: attachments.get(message.id) ?? [] }));
+};
+
+/** Returns the attachments that a message had at the position of an as-of read: it came with them, or they were added. */
+const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
+  const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));
+  return attachments.filter(({ created_at }, index) => created_at === at || added[index]!.state.status === 'present');
+};
+
+/** Waits until the read model shows the attachments that were added before this request. @throws Refusal not_caught_up */
+const catchUp = async (ctx: Ctx): Promise<void> => {
+  const end = await ctx.logEnd();
+  if (end) await ctx.reads.passed(messages.name, end);
+};
+
+/** The operations on the messages of agents. */
+export const messageOperationsOf = (settings: MailSettings, readDelivery: ReadDelivery): Operations => ({
+  sendMail: operation({
+    method: 'post',
+    path: `${AGENT}/mail`,
+    summary: 'Send mail as an agent',
+    details:
+      'Agents of the tenant get it without SMTP. Mail to any other address is refused with 403 unless the tenant and the agent have `external_mail_enabled`. It is tried again for about eight hours.',
+    permit: { all: ['agent:assign'], runner: true },
+    body: MailSend,
+    reply: MailRead,
+    status: 202,
+    run: async (ctx, input) => {
+      const findAttachments = async (agent_id: string, ids: readonly string[]) => {
+        await catchUp(ctx);
+        return attachmentsWithIds(ctx.reads, { tenant_id: ctx.tenant, agent_id }, ids);
+      };
+      const loaded = await sendMail({ settings, readDelivery, findAttachments })(ctx, input);
+      return { ...loaded, state: { ...loaded.state, attachments: [] } };
+    },
+  }),
+  listMessages: operation({
+    method: 'get',
+    path: `${AGENT}/messages`,
+    summary: 'List the mail of an agent',
+    details: 'What the agent has sent and received, newest first.',
+    permit: 'agent:chat:read',
+    query: listQuery({}),
+    reply: z.array(MailRead),
+    projection: messages.name,
+    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+      await loadAgent(ctx, agent_id);
+      const page = await messagePage(ctx.reads, { tenant_id, agent_id }, windowOf(window));
+      const ids = (JSON.parse(page.body) as { id: string }[]).map(({ id }) => id);
+      const found = await Promise.all(ids.map((id) => readMessage(ctx, agent_id, id, readDelivery)));
+      return { ...page, body: JSON.stringify(z.array(MailRead).parse(await withAttachments(ctx, found))) };
+    },
+  }),
+  getMessage: operation({
+    method: 'get',
+    path: `${AGENT}/messages/:message_id`,
+    summary: 'Read a message of an agent',
+    permit: 'agent:chat:read',
+    query: asOfQuery,
+    reply: MailRead,
+    projection: messages.name,
+    noConditionalGet: true,
+    run: async (ctx, { agent_id, message_id }) => {
+      const message = await readMessage(ctx, agent_id, message_id, readDelivery);
+      const [shown] = await withAttachments(ctx, [message]);
+      const attachments = ctx.asOf ? await attachedThen(ctx, shown!) : shown!.attachments;
+      return { doc: JSON.stringify(MailRead.parse({ ...shown, attachments })), revision: message.revision };
+    },
+  }),
+  listAgentAttachments: operation({
+    method: 'get',
+    path: `${AGENT}/attachments`,
+    summary: 'List the mail attachments of an agent',
+    permit: 'agent:read',
+    query: listQuery({}, ATTACHMENT_SORTS),
+    reply: z.array(AgentAttachmentRow),
+    projection: messages.name,
+    run: async (ctx, { tenant_id, agent_id, ...window }) => {
+      await loadAgent(ctx, agent_id);
+      return attachmentPage(ctx.reads, { tenant_id, agent_id }, windowOf(window, ATTACHMENT_SORTS));
+    },
+  }),
+});

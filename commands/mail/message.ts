@@ -1,0 +1,82 @@
+import type { MailContent } from '../../domain/mail/content.ts';
+import * as Mail from '../../domain/mail/mail.ts';
+import { notFound } from '../../domain/refusal.ts';
+import { secret } from '../../domain/secret.ts';
+import * as Delivery from '../../domain/webhooks/delivery.ts';
+import { contentIn, MAIL_PROVIDER, type MailFacts } from '../../domain/webhooks/mail-delivery.ts';
+import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import type { Ctx } from '../context.ts';
+import type { ReadDelivery } from '../webhooks/delivery.ts';
+import { unreadableBody } from '../webhooks/delivery.ts';
+
+export const DIRECTIONS = ['inbound', 'outbound'] as const;
+
+/** A message of an agent with its content. `authentication` is null unless it came by SMTP. */
+export type Message = MailContent & {
+  readonly id: string;
+  readonly direction: (typeof DIRECTIONS)[number];
+  readonly status: Mail.MailStatus | 'received';
+  readonly bounced: readonly string[];
+  readonly in_reply_to: string | null;
+  readonly authentication: Authentication | null;
+  readonly at: string;
+  readonly revision: number;
+};
+
+type SealPlace = { readonly tenant: string; readonly id: string };
+
+const contentLocation = ({ tenant, id }: SealPlace) => ({ tenant, category: Mail.category, id, field: 'content' });
+
+/** Encrypts the content of a message that an agent sends. */
+export const sealContent = (seal: Ctx['seal'], place: SealPlace, content: MailContent): Promise<string> =>
+  seal(contentLocation(place), secret(JSON.stringify(content)));
+
+/** Decrypts the content of a message that an agent has sent. */
+export const openContent = async (open: Ctx['open'], place: SealPlace, sealed: string): Promise<MailContent> =>
+  JSON.parse((await open(contentLocation(place), sealed)).reveal()) as MailContent;
+
+/** The addresses of all who get a message, in the order of their indexes. */
+export const recipientsOf = ({ to, cc }: Pick<MailContent, 'to' | 'cc'>): readonly string[] => [...to, ...cc];
+
+const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: number): Promise<Message> => {
+  const content = await openContent(ctx.open, { tenant: ctx.tenant, id }, mail.sealed_content);
+  const addresses = recipientsOf(content);
+  const bounced = mail.bounces.map(({ recipient }) => addresses[recipient]!);
+  const { status, in_reply_to, created_at: at } = mail;
+  if (status === 'absent') throw notFound();
+  return { ...content, id, direction: 'outbound', status, bounced, in_reply_to, authentication: null, at, revision };
+};
+
+const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDelivery: ReadDelivery): Promise<Message> => {
+  const stored = await readDelivery(ctx.tenant, id);
+  if (!stored) throw notFound();
+  if (!(stored.body instanceof Uint8Array)) throw unreadableBody('unreadable' in stored.body ? stored.body.unreadable : 'damaged');
+  const { from, to, cc, subject, text, html, header_id, references } = contentIn(stored.body);
+  const content = { from, to, cc, subject, text, html, header_id, references };
+  const { authentication } = facts.mail;
+  const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to: null } as const;
+  return { ...content, ...fixed, id, authentication, at: facts.received_at, revision: 0 };
+};
+
+/** Whether a delivery is mail that reached this agent. */
+const isMailOf = ({ status, facts }: Delivery.Delivery, agent_id: string): boolean =>
+  status === 'accepted' && facts?.provider === MAIL_PROVIDER && facts.agent_id === agent_id;
+
+/** Checks that an agent has sent or received a message. @throws Refusal not_found */
+export const assertMessage = async (ctx: Ctx, agent_id: string, id: string): Promise<void> => {
+  const { state } = await ctx.load(Mail, id);
+  if (state.status !== 'absent') return Mail.assertExists(state, agent_id);
+  if (!isMailOf((await ctx.load(Delivery, id)).state, agent_id)) throw notFound();
+};
+
+/** Reads a message that an agent has sent or received. @throws Refusal not_found, unavailable */
+export const readMessage = async (ctx: Ctx, agent_id: string, id: string, readDelivery: ReadDelivery): Promise<Message> => {
+  const sent = await ctx.load(Mail, id);
+  if (sent.state.status !== 'absent') {
+    Mail.assertExists(sent.state, agent_id);
+    return sentMessage(ctx, id, sent.state, sent.revision);
+  }
+  const { state } = await ctx.load(Delivery, id);
+  if (!isMailOf(state, agent_id)) throw notFound();
+  return receivedMessage(ctx, id, state.facts as MailFacts, readDelivery);
+};

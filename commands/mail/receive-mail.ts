@@ -1,0 +1,45 @@
+import type { DeliveryFacts } from '../../domain/webhooks/delivery.ts';
+import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../../domain/webhooks/mail-delivery.ts';
+import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
+import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
+
+/** What receiving mail needs. `record` appends the first event of a delivery, unless there is the delivery already. */
+export type MailIntake = {
+  readonly guardrails: GuardrailPort;
+  readonly record: (
+    delivery: { readonly tenant_id: string; readonly id: string },
+    type: 'MailReceived' | 'MailBlocked',
+    facts: DeliveryFacts,
+    body: Uint8Array,
+  ) => Promise<void>;
+};
+
+/** `cause` is the delivery that led to this message, if its sender names one. */
+export type IncomingMail = NewMail & { readonly cause: string | undefined };
+
+/**
+ * Records a message to an agent, after the guardrails and the redaction patterns of its tenant. The relay then sends it
+ * to the agent's runner. A message that is recorded already is not recorded again.
+ * @throws Refusal unavailable @throws LogError unavailable, gone
+ */
+export const receiveMail = async (intake: MailIntake, tenant_id: string, { cause, ...mail }: IncomingMail): Promise<void> => {
+  const { facts, body } = mailDelivery(mail);
+  const { agent_id, integration_id: id } = facts;
+  const decision = await applyGuardrails(intake.guardrails, {
+    integration: { id, tenant_id, agent_id, provider: MAIL_PROVIDER, guardrails: [] },
+    request: { header: (name) => (name === 'annals-delivery' ? cause : undefined), body },
+    receivedAt: mail.at,
+    event: null,
+    media: 'json',
+    json: 'json',
+  });
+  const { reason, verdicts, bytes, redactions, cause: found } = decision;
+  const decided: MailFacts = {
+    ...facts,
+    reason,
+    guardrails: [{ rule: 'json', verdict: 'pass', note: null }, ...verdicts],
+    ...(redactions.length > 0 ? { redactions } : {}),
+    ...(found ? { cause: found } : {}),
+  };
+  await intake.record({ tenant_id, id: mail.message_id }, reason ? 'MailBlocked' : 'MailReceived', decided, bytes ?? body);
+};

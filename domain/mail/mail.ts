@@ -1,0 +1,143 @@
+import type { Recorded } from '../event.ts';
+import { notFound } from '../refusal.ts';
+
+export const category = 'mail';
+
+/** An agent of the same tenant to whom a message goes without SMTP. `index` is its place among the recipients. */
+export type InternalRecipient = { readonly index: number; readonly agent_id: string };
+
+/**
+ * `internal` and `external` tell how each recipient is reached; an index counts `to`, then `cc`. `mailbox_ids` are the
+ * sender's mailboxes. `sealed_content` is the encrypted content, with all addresses.
+ */
+export type SentFields = {
+  agent_id: string;
+  mailbox_ids: readonly string[];
+  internal: readonly InternalRecipient[];
+  external: readonly number[];
+  in_reply_to: string | null;
+  attachment_ids: readonly string[];
+  sealed_content: string;
+};
+
+/** Why a recipient did not get a message: a code of SMTP such as `550`, or a word. */
+export type Bounce = { readonly recipient: number; readonly reason: string };
+
+/**
+ * Every event has the id of the agent, so that the audit log finds all mail of an agent. `is_last`: the attempt leaves
+ * nobody to be tried again.
+ */
+export type MailEvent =
+  | { type: 'MailSent'; data: SentFields }
+  | { type: 'MailDelivered'; data: { agent_id: string; recipients: readonly number[]; is_last: boolean } }
+  | { type: 'MailBounced'; data: { agent_id: string; bounces: readonly Bounce[]; is_last: boolean } }
+  | { type: 'MailDeferred'; data: { agent_id: string; attempt: number; reason: string; next_attempt_at: string } };
+
+export const MAIL_STATUSES = ['queued', 'sent', 'bounced'] as const;
+export type MailStatus = (typeof MAIL_STATUSES)[number];
+
+/**
+ * A message that an agent sent. `open` are the recipients for whom it is still to be delivered. `next_attempt_at` is
+ * null when there is none.
+ */
+export type Mail = SentFields & {
+  status: 'absent' | MailStatus;
+  id: string;
+  tenant_id: string;
+  open: readonly number[];
+  bounces: readonly Bounce[];
+  attempts: number;
+  next_attempt_at: string | null;
+  created_at: string;
+};
+
+export const initial: Mail = {
+  status: 'absent',
+  id: '',
+  tenant_id: '',
+  agent_id: '',
+  mailbox_ids: [],
+  internal: [],
+  external: [],
+  in_reply_to: null,
+  attachment_ids: [],
+  sealed_content: '',
+  open: [],
+  bounces: [],
+  attempts: 0,
+  next_attempt_at: null,
+  created_at: '',
+};
+
+/** Takes recipients off the open ones. When none is left, the message is sent, or bounced if somebody did not get it. */
+const settle = (mail: Mail, settled: readonly number[], bounces: readonly Bounce[]): Mail => {
+  const open = mail.open.filter((index) => !settled.includes(index));
+  if (open.length > 0) return { ...mail, open, bounces };
+  return { ...mail, open, bounces, status: bounces.length > 0 ? 'bounced' : 'sent', next_attempt_at: null };
+};
+
+export const evolve = (mail: Mail, { type, data, id, tenant, at }: Recorded<MailEvent>): Mail => {
+  switch (type) {
+    case 'MailSent': {
+      const open = [...data.internal.map(({ index }) => index), ...data.external].toSorted((a, b) => a - b);
+      return { ...mail, ...data, status: 'queued', id, tenant_id: tenant, open, next_attempt_at: at, created_at: at };
+    }
+    case 'MailDelivered':
+      return settle(mail, data.recipients, mail.bounces);
+    case 'MailBounced':
+      return settle(
+        mail,
+        data.bounces.map(({ recipient }) => recipient),
+        [...mail.bounces, ...data.bounces],
+      );
+    case 'MailDeferred':
+      return { ...mail, attempts: data.attempt, next_attempt_at: data.next_attempt_at };
+  }
+};
+
+/** Checks that there is such a message of the agent. @throws Refusal not_found */
+export const assertExists = ({ status, agent_id: owner }: Mail, agent_id: string): void => {
+  if (status === 'absent' || owner !== agent_id) throw notFound();
+};
+
+/** Queues a message. */
+export const send =
+  (data: SentFields) =>
+  ({ status }: Mail): MailEvent[] =>
+    status === 'absent' ? [{ type: 'MailSent', data }] : [];
+
+/**
+ * How an attempt ended for each recipient who was tried. A recipient who is in no list is tried again. `attempt` is its
+ * number, starting at 1.
+ */
+export type Attempt = {
+  readonly attempt: number;
+  readonly delivered: readonly number[];
+  readonly bounces: readonly Bounce[];
+  readonly reason: string;
+};
+
+/** The attempt after which recipients who could not be reached are given up: about eight hours after the first one. */
+const MAX_ATTEMPTS = 10;
+const FIRST_DELAY_MS = 30_000;
+
+/** Records an attempt that ended at the time `now` (milliseconds). Recipients who were settled before are ignored. */
+export const recordAttempt =
+  ({ attempt, delivered, bounces, reason }: Attempt, now: number) =>
+  ({ agent_id, open, attempts }: Mail): MailEvent[] => {
+    if (attempt !== attempts + 1) return [];
+    const reached = delivered.filter((index) => open.includes(index));
+    const refused = bounces.filter(({ recipient }) => open.includes(recipient) && !reached.includes(recipient));
+    const left = open.filter((index) => !reached.includes(index) && !refused.some(({ recipient }) => recipient === index));
+    const isLast = attempt >= MAX_ATTEMPTS;
+    const is_last = isLast || left.length === 0;
+    const given = isLast ? left.map((recipient) => ({ recipient, reason })) : [];
+    const next_attempt_at = new Date(now + FIRST_DELAY_MS * 2 ** attempts).toISOString();
+    return [
+      ...(reached.length > 0 ? [{ type: 'MailDelivered' as const, data: { agent_id, recipients: reached, is_last } }] : []),
+      ...(refused.length + given.length > 0
+        ? [{ type: 'MailBounced' as const, data: { agent_id, bounces: [...refused, ...given], is_last } }]
+        : []),
+      ...(left.length > 0 && !isLast ? [{ type: 'MailDeferred' as const, data: { agent_id, attempt, reason, next_attempt_at } }] : []),
+    ];
+  };

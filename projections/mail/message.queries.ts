@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import { defineList, defineQuery } from '../query.ts';
+import type { Page, PageWindow, Reads } from '../read-model.ts';
+import { sortFields } from '../table.ts';
+import { AgentAttachmentRow, attachmentTable, messageTable } from './message.ts';
+
+type AttachmentRow = z.output<typeof AgentAttachmentRow>;
+
+export const ATTACHMENT_SORTS = sortFields(attachmentTable, AgentAttachmentRow);
+
+type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
+
+const messageList = defineList({ table: messageTable }, (db, { tenant_id, agent_id }: AgentRef) =>
+  db.selectFrom('mail.messages as message').where('message.tenant_id', '=', tenant_id).where('message.agent_id', '=', agent_id),
+);
+
+/** Returns a page of the ids of the messages that an agent has sent and received, as objects with `id`. */
+export const messagePage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> => reads.page(messageList, agent, window);
+
+const attachmentList = defineList({ table: attachmentTable }, (db, { tenant_id, agent_id }: AgentRef) =>
+  db.selectFrom('mail.attachments as attachment').where('attachment.tenant_id', '=', tenant_id).where('attachment.agent_id', '=', agent_id),
+);
+
+/** Returns a page of the attachments of an agent's messages, as AgentAttachmentRow. */
+export const attachmentPage = (reads: Reads, agent: AgentRef, window: PageWindow): Promise<Page> =>
+  reads.page(attachmentList, agent, window);
+
+export type StoredAttachment = {
+  id: string;
+  message_id: string;
+  filename: string;
+  content_type: string;
+  size_bytes: number;
+  sha256: string;
+};
+
+const COLUMNS = [
+  'attachment.id',
+  'attachment.agent_id',
+  'attachment.message_id',
+  'attachment.filename',
+  'attachment.content_type',
+  'attachment.size_bytes',
+  'attachment.sha256',
+] as const;
+
+const withIds = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('mail.attachments as attachment')
+    .select(COLUMNS)
+    .where('attachment.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('attachment.id', '=', fn.any(val(ids)))),
+);
+
+/** Returns those of these attachments that belong to messages of the agent. */
+export const attachmentsWithIds = async (
+  reads: Pick<Reads, 'rows'>,
+  { tenant_id, agent_id }: AgentRef,
+  ids: readonly string[],
+): Promise<StoredAttachment[]> =>
+  (await reads.rows(withIds, { tenant_id, ids }))
+    .filter((row) => row.agent_id === agent_id)
+    .map((row) => ({ ...(row as StoredAttachment), size_bytes: Number(row.size_bytes) }));
+
+const ofMessages = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('mail.attachments as attachment')
+    .select('attachment.doc')
+    .where('attachment.tenant_id', '=', tenant_id)
+    .where(({ eb, fn, val }) => eb('attachment.message_id', '=', fn.any(val(ids))))
+    .orderBy('attachment.created_at')
+    .orderBy('attachment.id'),
+);
+
+/** Returns the attachments of messages, as AgentAttachmentRow, the oldest first. */
+export const attachmentsOfMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<AttachmentRow[]> =>
+  (await reads.rows(ofMessages, { tenant_id, ids })).map(({ doc }) => JSON.parse(doc) as AttachmentRow);
+
+/** The most agents that are considered for one content. */
+const MAX_AGENTS = 200;
+
+const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
+  db
+    .selectFrom('mail.attachments as attachment')
+    .distinctOn('attachment.agent_id')
+    .select(['attachment.agent_id', 'attachment.filename', 'attachment.content_type'])
+    .where('attachment.tenant_id', '=', tenant_id)
+    .where('attachment.sha256', '=', sha256)
+    .orderBy('attachment.agent_id')
+    .limit(({ lit }) => lit(MAX_AGENTS)),
+);
+
+/** Finds the files with this digest in the mail of a tenant: one for each agent. */
+export const mailFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string) =>
+  (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, filename, content_type }) => ({
+    ...{ agent_id: agent_id!, filename: filename!, content_type: content_type! },
+  }));
+
+/** The most messages that `mailDueAt` returns. */
+export const MAX_DUE_MAIL = 200;
+
+const dueMail = defineQuery((db, { at }: { at: string }) =>
+  db
+    .selectFrom('mail.messages as message')
+    .select(['message.tenant_id', 'message.id'])
+    .where('message.due_at', '<=', at)
+    .orderBy('message.due_at')
+    .limit(({ lit }) => lit(MAX_DUE_MAIL)),
+);
+
+/** Returns the sent messages that are to be delivered at this time, the longest due first. */
+export const mailDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
+  reads.rows(dueMail, { at });
