@@ -57,6 +57,11 @@ const isHostAndPort = (text: string): boolean => {
 const endsInNumber = (text: string): boolean => isIP(text) === 0 && /(^|\.)(\d+|0x[0-9a-f]*)(:\d+)?$/i.test(text);
 const isEgress = (text: string): boolean => isRange(text) || (!endsInNumber(text) && isHost(text)) || isEgressPort(text);
 const isEgressPort = (text: string): boolean => isHostAndPort(text) && !endsInNumber(text.slice(0, text.lastIndexOf(':')));
+const hostAndPort = (text: string): { host: string; port: number } => {
+  const at = text.lastIndexOf(':');
+  const host = at < 0 ? '127.0.0.1' : text.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+  return { host, port: Number(text.slice(at + 1)) };
+};
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
 /** Whether a host name in a URL is that of this machine. */
 export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
@@ -124,7 +129,9 @@ const variables = z.object({
     isAccountSeed,
   ).optional(),
   SMTP_URL: url('smtp', 'smtps').optional(),
-  SMTP_LISTEN: checkedText('must be host:port', isHostAndPort).optional(),
+  SMTP_LISTEN: checkedText('must be host:port, or a port of 127.0.0.1', (value) => isPort(value) || isHostAndPort(value))
+    .transform(hostAndPort)
+    .optional(),
   MAIL_DOMAIN: checkedText('must be a domain name', isHostName)
     .transform((value) => value.toLowerCase())
     .optional(),
@@ -141,12 +148,6 @@ export const variableNames: readonly string[] = [
   'OAUTH_<PROVIDER>_CLIENT_SECRET',
   'GIT_TOKEN_<HOST>',
 ];
-
-/**
- * The names of the variables that are checked, but have no effect yet. They belong to features that do not exist yet,
- * so the README does not list them.
- */
-export const reservedVariables: readonly string[] = ['SMTP_URL', 'SMTP_LISTEN'];
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}` : Lowercase<S>;
 type Variables = z.output<typeof variables>;
@@ -221,6 +222,11 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables):
     throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID need it');
 };
 
+/** Checks that the variables of mail that need MAIL_DOMAIN have it. */
+const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
+  if (!MAIL_DOMAIN && (SMTP_URL || SMTP_LISTEN)) throw new Error('MAIL_DOMAIN is missing: SMTP_URL and SMTP_LISTEN need it');
+};
+
 /**
  * Reads the configuration. An empty variable counts as not set.
  * @throws Error of one line that names the malformed or missing variable, but never its value
@@ -229,6 +235,7 @@ export const loadConfig = (env: Environment): Config => {
   const set = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]));
   const values = parse(set);
   checkIssuer(values);
+  checkMail(values);
   const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [camel(name), value])) as PlainConfig;
   const annalsData = resolve(values.ANNALS_DATA);
   return Object.freeze({

@@ -42,9 +42,10 @@ export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: st
 
 type Place = { readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-const reasonOf = ({ tenant, agent, mailbox }: Recipient, kind: Mailbox.MailboxKind): Unreachable | null => {
+/** Why an agent gets no mail in this mailbox; null if it does. */
+export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: Mailbox.MailboxKind): Unreachable | null => {
   if (tenant.status !== 'active') return 'tenant_suspended';
-  if (!agent.is_active) return 'agent_inactive';
+  if (agent.status !== 'live' || !agent.is_active) return 'agent_inactive';
   if (kind === 'external' && !allowsExternalMail({ tenant, agent })) return 'external_mail_off';
   if (mailbox.status === 'absent') return 'no_mailbox';
   return Mailbox.isActive(mailbox) ? null : 'mailbox_paused';
@@ -62,6 +63,6 @@ export const findRecipient = async (
   const id = mailboxIdOf(reads.uniqueId, { agent_id: agent.id, kind, domain });
   const { state: mailbox } = await reads.load(Mailbox, PLATFORM, id);
   const recipient = { tenant, agent, mailbox };
-  const unreachable = reasonOf(recipient, kind);
+  const unreachable = unreachableReason(recipient, kind);
   return unreachable ? { unreachable } : recipient;
 };

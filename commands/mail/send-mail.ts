@@ -118,7 +118,8 @@ const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, exte
 const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, find: FindAttachments): Promise<void> => {
   if (attachment_ids.length === 0) return;
   const found = await ctx.sideEffect(() => find(agent_id, attachment_ids));
-  const unknown = attachment_ids.findIndex((id) => !found.some((one) => one.id === id));
+  const known = new Set(found.map(({ id }) => id));
+  const unknown = attachment_ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) throw invalid(`/attachment_ids/${unknown}`, 'is no attachment of this agent', 'unknown_attachment');
   const bytes = found.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   if (bytes > MAX_ATTACHED_BYTES) throw invalid('/attachment_ids', `have more than ${MAX_ATTACHED_BYTES} bytes together`, 'too_large');

@@ -60,6 +60,7 @@ import { webhookPorts } from '../webhooks/webhook-ports.ts';
 import { type ApplicationOptions, createApplication } from './application.ts';
 import { openApplicationCache } from './application-cache.ts';
 import { createBlobHealth } from './blob-health.ts';
+import { startMailReceiver } from './mail-receiver.ts';
 import { createReadiness, memoizeFor, readModelsReady, STATUS_TTL_MS } from './readiness.ts';
 import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
@@ -261,6 +262,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     await checkAdminKey(systemContext(), config.annalsAdminKey, (line) => notify(logger, line));
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');
+  const receiver = await startMailReceiver(config, { connections, ports, logger });
   const server = await listen(app, config, metrics.onMalformed);
   logger.info({ port: server.port }, 'listening');
   const warming = startIntegrationWarming({ reads, prepare: ports.prepare, logger });
@@ -269,6 +271,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     close: async () => {
       await warming.close();
       await server.close();
+      await receiver?.close();
       metrics.close();
       await skillCalls.close();
       await ports.close();

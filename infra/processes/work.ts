@@ -11,10 +11,11 @@ import { runnersShareAccount, SHARED_ACCOUNT } from '../nats/runner-account.ts';
 import { startProjections } from '../projector/projector.ts';
 import type { ReactorStatus } from '../projector/reactor-status.ts';
 import { startHeadAnchorer } from '../reactors/anchor-audit-heads.ts';
-import { type BenchmarkServices, startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
+import { startBenchmarkRunner } from '../reactors/benchmark-runs.ts';
 import { startTargetCaller } from '../reactors/call-targets.ts';
 import { startTenantCloser } from '../reactors/close-tenants.ts';
 import { startUsageCounter } from '../reactors/count-usage.ts';
+import { startMailDeliverer } from '../reactors/deliver-mail.ts';
 import { startTenantEraser } from '../reactors/erase-tenants.ts';
 import { startSessionExpirer } from '../reactors/expire-sessions.ts';
 import { startRotationFinisher } from '../reactors/finish-rotations.ts';
@@ -69,8 +70,8 @@ const openRenewalServices = async (config: Config, opener: LazyVault, logger: Lo
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
-/** Opens what sending benchmark runs needs, only when a run is open. */
-const openBenchmarkServices = async (config: Config, opener: LazyVault): Promise<BenchmarkServices> => {
+/** Opens what benchmark runs and mail need: keys and files. It is called when a run is open, or a message is due. */
+const openContentServices = async (config: Config, opener: LazyVault) => {
   const [vault, place] = [await opener.open(), await openBlobPlace(config)];
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
   return { vault, blobs: openBlobStore(place, vault) };
@@ -142,6 +143,10 @@ export const work = async (config: Config): Promise<Closable> => {
     }),
     startMemoryImporter({ ...timedParts, services: () => openImportServices(config, vault) }),
   ];
+  if (config.mailDomain !== undefined) {
+    const services = () => openContentServices(config, vault);
+    timed.push(startMailDeliverer({ ...timedParts, domain: config.mailDomain, smtpUrl: config.smtpUrl, services }));
+  }
   const eraser = startTenantEraser({
     ...timedParts,
     nats: async () => (config.natsUrl ? broker.connection() : null),
@@ -171,7 +176,7 @@ export const work = async (config: Config): Promise<Closable> => {
       publishedThrough: relay.publishedThrough,
     });
     const revoker = startCredentialRevoker({ ...config, log, logger });
-    const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openBenchmarkServices(config, vault) });
+    const benchmarkRunner = startBenchmarkRunner({ ...timedParts, nats, services: () => openContentServices(config, vault) });
     return [benchmarkRunner, relay, startPublicationRecorder({ log, relay, logger }), recorder, revoker, redrive];
   });
   const measuring = metrics?.start({ log, logger, broker, projector, relay: () => ofBroker?.relay });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'uvu';
 import { equal } from 'uvu/assert';
-import { reservedVariables, variableNames } from '../../infra/config.ts';
+import { variableNames } from '../../infra/config.ts';
 import { CALLER_GUARDS } from '../two-tenants/caller-guards.ts';
 import { INVITATION_GUARDS } from '../two-tenants/invitation-guards.ts';
 import { RESOURCE_GUARDS } from '../two-tenants/resource-guards.ts';
@@ -268,21 +268,7 @@ test("the README's table of environment variables lists exactly the variables th
   const rows = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\|(?: *`[A-Z][A-Z0-9_<>]*` *,?)+\|/gm)].flatMap(
     (row) => row[0].match(/[A-Z][A-Z0-9_<>]*/g) ?? [],
   );
-  equal([...rows].sort(), variableNames.filter((name) => !reservedVariables.includes(name)).sort());
-});
-
-test('only the configuration reads the environment variables that have no effect yet', () => {
-  const fields = reservedVariables.map((name) => {
-    const fixed = name.replace(/<.*/, '').toLowerCase();
-    if (fixed === 'oauth_') return 'oauth';
-    return fixed === 'git_token_' ? 'gitTokens' : fixed.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  });
-  const word = new RegExp(`\\b(${fields.join('|')})\\b`);
-  const files = globSync('{commands,projections,api,infra}/**/*.ts', { cwd: root }).filter((file) => file !== join('infra', 'config.ts'));
-  equal(
-    files.filter((file) => word.test(textOf(file))),
-    [],
-  );
+  equal([...rows].sort(), [...variableNames].sort());
 });
 
 test.run();

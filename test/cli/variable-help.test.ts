@@ -2,13 +2,13 @@ import { test } from 'uvu';
 import { equal, is, match, ok } from 'uvu/assert';
 import { SERVICES } from '../../infra/cli/systemd-unit.ts';
 import { VARIABLES_OF } from '../../infra/cli/variable-help.ts';
-import { reservedVariables, variableNames } from '../../infra/config.ts';
+import { variableNames } from '../../infra/config.ts';
 import { startProgram } from '../fixtures/child-process.ts';
 
 const OF_CLIENTS = ['ANNALS_URL', 'ANNALS_KEY'];
 
 test('annals start reads every environment variable that has an effect, except those of clients; serve and work together read the same ones', () => {
-  const effective = variableNames.filter((name) => !reservedVariables.includes(name) && !OF_CLIENTS.includes(name));
+  const effective = variableNames.filter((name) => !OF_CLIENTS.includes(name));
   equal([...VARIABLES_OF.start].sort(), effective.sort());
   equal([...new Set([...VARIABLES_OF.serve, ...VARIABLES_OF.work])].sort(), effective);
 });

@@ -187,6 +187,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
   const cronJob = await post(`/agents/${agent}/cron-jobs`, jobFields);
   const otherJob = await post(`/agents/${second}/cron-jobs`, jobFields);
   const blackout = await post('/cron-blackouts', { name: 'Holidays', start_date: '2126-12-24', end_date: '2126-12-26' });
+  await request(p, 'PATCH', tenant, owner, { external_mail_enabled: true });
   const message = await post(`/agents/${agent}/mail`, { to: [`${slug}@example.test`], subject: 'Mail', text: 'Mail' });
   const attachment = await addAttachment(p, `${tenant}/agents/${agent}/messages/${message.id}/attachments`, runnerKey.key);
   const asked = { skill_id: skill, config_key: CONFIG_KEY, prompt: 'A token' };

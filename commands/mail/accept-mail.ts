@@ -1,0 +1,118 @@
+import { cleanDisplayText } from '../../domain/fields.ts';
+import { slugsIn } from '../../domain/mail/address.ts';
+import { MAX_HTML, MAX_TEXT, type MailContent, type MailFile } from '../../domain/mail/content.ts';
+import { cutText, headerIdsIn } from '../../domain/mail/incoming-text.ts';
+import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+import type { StoredBlob } from '../blobs.ts';
+import type { DetectContentType } from '../files/content-type.ts';
+import { shownFilename } from '../files/filename.ts';
+import { type MailIntake, receiveMail } from './receive-mail.ts';
+import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
+
+/** A message as it came by SMTP: its bytes, and what they contain. */
+export type ParsedMail = {
+  readonly sha256: string;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string | null;
+  readonly header_id: string | undefined;
+  readonly references: string | undefined;
+  readonly cause: string | undefined;
+  readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
+};
+
+/** What accepting mail by SMTP needs. `putFile` stores a content of a tenant. */
+export type AcceptPorts = {
+  readonly domain: string;
+  readonly reads: MailReads;
+  readonly intake: MailIntake;
+  readonly putFile: (tenant_id: string, bytes: Uint8Array) => Promise<StoredBlob>;
+  readonly detectContentType: DetectContentType;
+  /** Counts a message against the tenant's quota. @throws Refusal rate_limited */
+  readonly enforceQuota: (tenant_id: string) => void | Promise<void>;
+  readonly now: () => number;
+};
+
+const MAX_SUBJECT = 998;
+const MAX_REFERENCES = 20;
+/** The most files of one message. The others are left out, and the text says so. */
+const MAX_FILES = 100;
+
+/** Finds the agent to whose external mailbox an address belongs, or why none gets mail. @throws Refusal unavailable */
+export const recipientAt = async (
+  { domain, reads }: Pick<AcceptPorts, 'domain' | 'reads'>,
+  address: string,
+): Promise<Recipient | { readonly unreachable: Unreachable }> => {
+  const slugs = slugsIn(address, domain);
+  return slugs ? findRecipient(reads, slugs, { kind: 'external', domain }) : { unreachable: 'unknown' };
+};
+
+type File = ParsedMail['files'][number];
+
+/** The content of a message, and its files: those that it has, and texts that are too long to be part of it. */
+const contentOf = (mail: ParsedMail): { content: MailContent; files: readonly File[] } => {
+  const plain = cutText(mail.text, MAX_TEXT);
+  const html = mail.html === null ? null : cutText(mail.html, MAX_HTML);
+  const encoder = new TextEncoder();
+  const files = [
+    ...(plain.isCut ? [{ filename: 'message.txt', bytes: encoder.encode(mail.text) }] : []),
+    ...(html?.isCut ? [{ filename: 'message.html', bytes: encoder.encode(mail.html!) }] : []),
+    ...mail.files,
+  ].slice(0, MAX_FILES);
+  const content: MailContent = {
+    ...{ from: mail.from, to: mail.to, cc: mail.cc },
+    subject: cleanDisplayText(mail.subject, MAX_SUBJECT) ?? '',
+    text: plain.text,
+    html: html && !html.isCut ? html.text : null,
+    header_id: headerIdsIn(mail.header_id, 1)[0] ?? null,
+    references: headerIdsIn(mail.references, MAX_REFERENCES),
+  };
+  return { content, files };
+};
+
+type Accepted = { readonly recipient: Recipient; readonly mail: ParsedMail; readonly authentication: Authentication };
+
+const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }: Accepted): Promise<void> => {
+  const { tenant, agent, mailbox } = recipient;
+  const { uniqueId } = ports.reads;
+  await ports.enforceQuota(tenant.id);
+  const { content, files } = contentOf(mail);
+  // The same message, sent again by a server that got no answer, has the same id.
+  const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);
+  const attachments: MailFile[] = [];
+  for (const [index, { filename, bytes }] of files.entries()) {
+    const { sha256, size: size_bytes } = await ports.putFile(tenant.id, bytes);
+    const content_type = await ports.detectContentType(bytes);
+    const attachment_id = uniqueId('mailattachment', `${message_id} ${index}`, 0, tenant.id);
+    attachments.push({ attachment_id, filename: shownFilename(filename), content_type, size_bytes, sha256 });
+  }
+  await receiveMail(ports.intake, tenant.id, {
+    message_id,
+    agent_id: agent.id,
+    origin: { mailbox_id: mailbox.id, sent_message_id: null, authentication, attachments },
+    content,
+    at: new Date(ports.now()).toISOString(),
+    cause: mail.cause,
+  });
+};
+
+/**
+ * Records a message for each of these addresses. When it resolves, all of them are in the log. An address that gets no
+ * mail any more is left out; if none is left, the result is the reason.
+ * @throws Refusal rate_limited, unavailable, not_configured @throws LogError
+ */
+export const acceptMail = async (
+  ports: AcceptPorts,
+  addresses: readonly string[],
+  mail: ParsedMail,
+  authentication: Authentication,
+): Promise<Unreachable | null> => {
+  const found = await Promise.all(addresses.map((address) => recipientAt(ports, address)));
+  const recipients = found.filter((one): one is Recipient => !('unreachable' in one));
+  for (const recipient of recipients) await acceptFor(ports, { recipient, mail, authentication });
+  const [first] = found;
+  return recipients.length === 0 && first && 'unreachable' in first ? first.unreachable : null;
+};

@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { authenticate } from 'mailauth';
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
+import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
+
+const MAX_NESTING = 64;
+const MAX_HEADER_BYTES = 256 * 1024;
+/** A sender whose domain does not answer in time is recorded as not checked. */
+const AUTHENTICATION_TIMEOUT_MS = 10_000;
+
+const addressesOf = (list: readonly Address[] | undefined): string[] =>
+  (list ?? []).flatMap(({ address, group }) => (group ? addressesOf(group) : address ? [address] : []));
+
+const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
+  typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
+
+const headerOf = ({ headers }: Email, name: string): string | undefined => headers.find(({ key }) => key === name)?.value;
+
+/** Parses a message. `sender` is the address in the envelope. @throws Error if it is nested too deep */
+export const parseMail = async (raw: Uint8Array, sender: string): Promise<ParsedMail> => {
+  const email = await PostalMime.parse(raw, { maxNestingDepth: MAX_NESTING, maxHeadersSize: MAX_HEADER_BYTES });
+  return {
+    sha256: hash('sha256', raw, 'hex'),
+    from: email.from?.address ?? sender,
+    to: addressesOf(email.to),
+    cc: addressesOf(email.cc),
+    subject: email.subject ?? '',
+    text: email.text ?? '',
+    html: email.html ?? null,
+    header_id: email.messageId,
+    references: [email.references, email.inReplyTo].filter((value) => value !== undefined).join(' '),
+    cause: headerOf(email, 'annals-delivery')?.trim(),
+    files: email.attachments.map(({ filename, content }) => ({ filename: filename ?? 'file', bytes: bytesOf(content) })),
+  };
+};
+
+/** The connection and the envelope with which a message came. */
+export type Envelope = { readonly ip: string; readonly helo: string; readonly sender: string; readonly mta: string };
+
+type Verdict = { readonly status?: { readonly result?: string } } | false | undefined;
+
+const resultOf = (verdict: Verdict): string => verdict?.status?.result || 'none';
+
+const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
+
+/** DKIM has a result for each signature: it passes if one does. */
+const bestOf = (results: readonly Verdict[] = []): string => {
+  const found = results.map(resultOf);
+  return found.includes('pass') ? 'pass' : (found[0] ?? 'none');
+};
+
+/** Checks whether a message comes from its sender: SPF, DKIM and DMARC. It never fails. */
+export const checkSender = async (raw: Uint8Array, { ip, helo, sender, mta }: Envelope): Promise<Authentication> => {
+  const options = { ip: isIP(ip) === 0 ? '127.0.0.1' : ip, helo, sender, mta, disableArc: true, disableBimi: true };
+  const checking = authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.length), options).then(
+    ({ spf, dkim, dmarc }): Authentication => ({
+      spf: resultOf(spf as Verdict),
+      dkim: bestOf((dkim as { results?: readonly Verdict[] } | undefined)?.results),
+      dmarc: resultOf(dmarc as Verdict),
+    }),
+    () => NOT_CHECKED,
+  );
+  return Promise.race([checking, sleep(AUTHENTICATION_TIMEOUT_MS, NOT_CHECKED, { ref: false })]);
+};

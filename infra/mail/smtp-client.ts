@@ -1,0 +1,82 @@
+import { Readable } from 'node:stream';
+import { createTransport } from 'nodemailer';
+import type { OutgoingMail, SmtpAnswer } from '../../commands/mail/deliver-mail.reactor.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+
+const CONNECTION_TIMEOUT_MS = 15_000;
+const SOCKET_TIMEOUT_MS = 60_000;
+
+/** The part of an error of nodemailer that tells how the server has answered. */
+type SmtpError = Error & {
+  readonly responseCode?: number;
+  readonly code?: string;
+  readonly recipient?: string;
+  readonly rejectedErrors?: readonly SmtpError[];
+};
+
+const FIRST_PERMANENT_CODE = 500;
+
+/** Only the code of an answer is kept: its text can contain addresses. */
+const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnswer => ({
+  address,
+  reason: String(responseCode ?? code ?? 'unreachable').toLowerCase(),
+  isPermanent: (responseCode ?? 0) >= FIRST_PERMANENT_CODE && code !== 'EAUTH',
+});
+
+/** Returns how the server has answered for each address that it refused. */
+const answersFor = (envelope: readonly string[], errors: readonly SmtpError[]): SmtpAnswer[] =>
+  errors.flatMap((error) => envelope.filter((address) => address === error.recipient).map((address) => answerFor(address, error)));
+
+/** Opens a file of a message as a stream. @throws Refusal unavailable if it is missing */
+const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Promise<Readable> => {
+  const blob = await blobs.of(tenant_id).get(sha256);
+  if (!blob) throw new Refusal('unavailable', `the stored content ${sha256} is missing`);
+  return Readable.from(blob.content);
+};
+
+/** Options that keep texts of agents from making nodemailer read files or fetch URLs. */
+const NO_ACCESS = { disableFileAccess: true, disableUrlAccess: true } as const;
+
+/** Creates the client that sends mail through the server at `url`. `blobs` has the attached files. */
+export const createSmtpClient = (url: string, blobs: BlobStore) => {
+  const transport = createTransport({
+    url,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    greetingTimeout: CONNECTION_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    ...NO_ACCESS,
+  } as Parameters<typeof createTransport>[0]);
+  return {
+    /** Sends a message. Returns the addresses that the server refused, or all if it cannot be reached. */
+    send: async ({ content, envelope, files, tenant_id, sent_at }: OutgoingMail): Promise<readonly SmtpAnswer[]> => {
+      const { from, to, cc, subject, text, html, header_id, references } = content;
+      const attachments = await Promise.all(
+        files.map(async ({ filename, content_type, sha256 }) => ({
+          ...{ filename, contentType: content_type, content: await openFile(blobs, tenant_id, sha256) },
+        })),
+      );
+      try {
+        const { rejectedErrors = [] } = (await transport.sendMail({
+          envelope: { from, to: [...envelope] },
+          ...{ from, to: [...to], cc: [...cc], subject, text, ...(html === null ? {} : { html }) },
+          ...(header_id === null ? {} : { messageId: header_id }),
+          ...(references.length === 0 ? {} : { inReplyTo: references.at(-1)!, references: [...references] }),
+          date: new Date(sent_at),
+          attachments,
+          ...NO_ACCESS,
+        })) as { rejectedErrors?: readonly SmtpError[] };
+        return answersFor(envelope, rejectedErrors);
+      } catch (error) {
+        const { rejectedErrors = [] } = error as SmtpError;
+        if (rejectedErrors.length > 0) return answersFor(envelope, rejectedErrors);
+        return envelope.map((address) => answerFor(address, error as SmtpError));
+      }
+    },
+    /** Connects to the server and signs in. @throws Error that says why that is not possible */
+    verify: async (): Promise<void> => void (await transport.verify()),
+    close: (): void => transport.close(),
+  };
+};
+
+export type SmtpClient = ReturnType<typeof createSmtpClient>;

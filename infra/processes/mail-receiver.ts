@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
+import { type Actor, PLATFORM } from '../../domain/event.ts';
+import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { detectContentType } from '../blobs/detect-content-type.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import type { Vault } from '../vault/vault.ts';
+
+const ACTOR: Actor = { kind: 'system', id: 'smtp' };
+
+type MailReceiverParts = {
+  readonly connections: { readonly log: Log; readonly vault: Vault; readonly cache: AggregateCache; readonly blobs: BlobStore };
+  readonly ports: Pick<WebhookPorts, 'guardrails' | 'eligibility'>;
+  readonly logger: Logger;
+};
+
+/** Receives mail by SMTP if that is configured. The modules are loaded only then. */
+export const startMailReceiver = async (
+  { smtpListen, mailDomain }: Pick<Config, 'smtpListen' | 'mailDomain'>,
+  { connections, ports, logger }: MailReceiverParts,
+): Promise<{ port: number; close: () => Promise<void> } | null> => {
+  if (smtpListen === undefined || mailDomain === undefined) return null;
+  const { log, vault, cache, blobs } = connections;
+  const { startSmtpReceiver } = await import('../mail/smtp-receiver.ts');
+  const { mailIntake } = await import('../mail/mail-intake.ts');
+  return startSmtpReceiver({
+    domain: mailDomain,
+    listen: smtpListen,
+    logger,
+    now: Date.now,
+    reads: {
+      load: cache.refresh,
+      uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation),
+    },
+    intake: mailIntake(log, vault, { guardrails: ports.guardrails, actor: ACTOR }),
+    putFile: (tenant, bytes) => blobs.of(tenant).put(bytes),
+    detectContentType,
+    enforceQuota: (tenant) => ports.eligibility.enforceQuota(tenant, () => {}),
+  });
+};

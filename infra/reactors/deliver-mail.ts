@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { deliverMail, type MailDeliveryPorts } from '../../commands/mail/deliver-mail.reactor.ts';
+import { openContent } from '../../commands/mail/message.ts';
+import type { MailIntake } from '../../commands/mail/receive-mail.ts';
+import { type Actor, PLATFORM } from '../../domain/event.ts';
+import * as Mail from '../../domain/mail/mail.ts';
+import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
+import * as TenantGuardrails from '../../domain/webhooks/tenant-guardrails.ts';
+import { attachmentsWithIds, MAX_DUE_MAIL, mailDueAt } from '../../projections/mail/message.queries.ts';
+import type { Reads } from '../../projections/read-model.ts';
+import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
+import { createTransact } from '../aggregates/transact.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import type { Log } from '../eventstore/event-log.ts';
+import { mailIntake } from '../mail/mail-intake.ts';
+import { createSmtpClient } from '../mail/smtp-client.ts';
+import { createSlidingWindows } from '../ratelimit/sliding-windows.ts';
+import type { Vault } from '../vault/vault.ts';
+import { guardrailPort } from '../webhooks/guardrail-port.ts';
+import { forEachConcurrently } from './cron-reactor-tools.ts';
+import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
+
+const INTERVAL_MS = 1_000;
+const LOCK = 'reactor mail';
+const ACTOR: Actor = { kind: 'system', id: 'mail' };
+
+type MailServices = { readonly vault: Vault; readonly blobs: BlobStore };
+
+/** `services` is called when the first message is due. Without `smtpUrl`, external mail waits. */
+export type MailDelivererParts = TimedReactorParts & {
+  readonly log: Log;
+  readonly domain: string;
+  readonly smtpUrl: string | undefined;
+  readonly services: () => Promise<MailServices>;
+};
+
+const NOT_CONFIGURED = 'not_configured';
+
+/** Creates what delivering mail needs, apart from the read models. */
+const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
+  const { vault, blobs } = await services();
+  const cache = openAggregateCache(log, []);
+  const transact = createTransact(log, cache);
+  // The rules of tenants are followed, so that they need not be read for each message.
+  const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
+  await rules.start();
+  const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows() });
+  const intake: MailIntake = mailIntake(log, vault, { guardrails, actor: ACTOR });
+  const smtp = smtpUrl === undefined ? null : createSmtpClient(smtpUrl, blobs);
+  const ports = (reads: Pick<Reads, 'rows'>): MailDeliveryPorts => ({
+    domain,
+    now,
+    reads: { load: cache.refresh, uniqueId: (kind, key, generation, tenant = PLATFORM) => vault.uniqueId(kind, tenant, key, generation) },
+    loadMail: async ({ tenant_id, id }) => (await cache.refresh(Mail, tenant_id, id)).state,
+    openContent: ({ tenant_id: tenant, id }, sealed) => openContent(vault.open, { tenant, id }, sealed),
+    filesOf: async ({ tenant_id }, agent_id, ids) => {
+      if (ids.length === 0) return [];
+      const found = await attachmentsWithIds(reads, { tenant_id, agent_id }, ids);
+      return ids
+        .flatMap((id) => found.filter((one) => one.id === id))
+        .map(({ id: attachment_id, message_id: _, ...file }) => ({ ...file, attachment_id }));
+    },
+    intake: async () => intake,
+    sendOut: async (mail) =>
+      smtp ? smtp.send(mail) : mail.envelope.map((address) => ({ address, reason: NOT_CONFIGURED, isPermanent: false })),
+    transact: ({ tenant_id: tenant, id }, decide) => {
+      const meta = { tenant, actor: ACTOR, at: new Date(now()).toISOString(), v: 1 };
+      return transact({ aggregate: Mail, tenant, id, decide, meta, seed: randomUUID() });
+    },
+  });
+  const close = async (): Promise<void> => {
+    smtp?.close();
+    await guardrails.close();
+    await rules.close();
+  };
+  return { ports, close };
+};
+
+/** Delivers the mail that agents send. One process at a time does it. */
+export const startMailDeliverer = (parts: MailDelivererParts) => {
+  const { logger } = parts;
+  let opened: ReturnType<typeof openDelivery> | undefined;
+  const open = (): ReturnType<typeof openDelivery> => {
+    opened ??= openDelivery(parts).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  const reactor = startTimedReactor(
+    {
+      lock: LOCK,
+      intervalMs: INTERVAL_MS,
+      failure: 'mail cannot be delivered now; trying again',
+      run: async (reads, at) => {
+        const due = await mailDueAt(reads, at);
+        if (due.length === 0) return false;
+        const ports = (await open()).ports(reads);
+        await forEachConcurrently(due, (mail) =>
+          deliverMail(ports, mail).catch((error: Error) =>
+            logger.warn({ mail: mail.id, reason: error.message }, 'a message cannot be delivered now; trying again'),
+          ),
+        );
+        return due.length === MAX_DUE_MAIL;
+      },
+    },
+    parts,
+  );
+  return {
+    close: async (): Promise<void> => {
+      await reactor.close();
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+};
