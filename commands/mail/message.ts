@@ -47,6 +47,15 @@ const sentMessage = async (ctx: Ctx, id: string, mail: Mail.Mail, revision: numb
   return { ...content, id, direction: 'outbound', status, bounced, in_reply_to, authentication: null, at, revision };
 };
 
+const OWN_HEADER_ID = /^<(c[a-z0-9]{24})@/;
+
+/** Returns the message of the agent that a received one answers; null if it is none. */
+const answeredBy = async (ctx: Ctx, agent_id: string, { references }: Pick<MailContent, 'references'>): Promise<string | null> => {
+  const id = OWN_HEADER_ID.exec(references.at(-1) ?? '')?.[1];
+  if (id === undefined) return null;
+  return (await ctx.load(Mail, id)).state.agent_id === agent_id ? id : null;
+};
+
 const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDelivery: ReadDelivery): Promise<Message> => {
   const stored = await readDelivery(ctx.tenant, id);
   if (!stored) throw notFound();
@@ -54,7 +63,8 @@ const receivedMessage = async (ctx: Ctx, id: string, facts: MailFacts, readDeliv
   const { from, to, cc, subject, text, html, header_id, references } = contentIn(stored.body);
   const content = { from, to, cc, subject, text, html, header_id, references };
   const { authentication } = facts.mail;
-  const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to: null } as const;
+  const in_reply_to = await answeredBy(ctx, facts.agent_id, content);
+  const fixed = { direction: 'inbound', status: 'received', bounced: [], in_reply_to } as const;
   return { ...content, ...fixed, id, authentication, at: facts.received_at, revision: 0 };
 };
 

@@ -42,7 +42,7 @@ export type Envelope = { readonly ip: string; readonly helo: string; readonly se
 
 type Verdict = { readonly status?: { readonly result?: string } } | false | undefined;
 
-const resultOf = (verdict: Verdict): string => verdict?.status?.result || 'none';
+const resultOf = (verdict: Verdict): string => (verdict ? verdict.status?.result : undefined) ?? 'none';
 
 const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
 

@@ -10,6 +10,8 @@ import * as AllowedAccount from '../../domain/identity/allowed-account.ts';
 import * as ApiKey from '../../domain/identity/api-key.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
+import * as Mail from '../../domain/mail/mail.ts';
+import * as Mailbox from '../../domain/mail/mailbox.ts';
 import * as RedactionPatterns from '../../domain/redaction/redaction-patterns.ts';
 import * as Skill from '../../domain/skills/skill.ts';
 import * as SlackConfig from '../../domain/slack/slack-config.ts';
@@ -34,6 +36,8 @@ const followed = [
   FailoverGraph,
   Integration,
   LinkedIdentity,
+  Mail,
+  Mailbox,
   Model,
   Plan,
   RedactionPatterns,

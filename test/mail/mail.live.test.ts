@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createTransport } from 'nodemailer';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { inboundSubject } from '../../domain/runners/cloud-event.ts';
+import { STREAM } from '../../infra/nats/jetstream.ts';
+import { freePort } from '../../infra/supervision/ports.ts';
+import { ADMIN_KEY, expectReply, type Platform, sharedPlatform } from '../faults/platform.ts';
+import { waitUntil } from '../fixtures/live-projections.ts';
+
+type Json = Record<string, unknown>;
+
+/** The server to which the platform sends external mail. It refuses nobody@ for good, and later@ twice. */
+const received: { recipients: string[]; mail: Email }[] = [];
+let refusedLater = 0;
+const sink = new SMTPServer({
+  disabledCommands: ['AUTH', 'STARTTLS'],
+  authOptional: true,
+  disableReverseLookup: true,
+  onRcptTo: ({ address }, _, callback) => {
+    if (address.startsWith('nobody@')) return callback(Object.assign(new Error('no such user'), { responseCode: 550 }));
+    if (address.startsWith('later@') && refusedLater++ < 1) return callback(Object.assign(new Error('busy'), { responseCode: 451 }));
+    return callback();
+  },
+  onData: async (stream, { envelope }, callback) => {
+    const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
+    received.push({ recipients: envelope.rcptTo.map(({ address }) => address), mail: await PostalMime.parse(raw) });
+    callback();
+  },
+});
+sink.listen(0, '127.0.0.1');
+await once(sink.server, 'listening');
+const smtpPort = (sink.server.address() as AddressInfo).port;
+const listenPort = await freePort();
+const use = sharedPlatform({
+  MAIL_DOMAIN: 'mail.test',
+  SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
+  SMTP_LISTEN: String(listenPort),
+});
+const client = createTransport({ host: '127.0.0.1', port: listenPort, ignoreTLS: true });
+
+const until = (what: string, condition: () => Promise<boolean>): Promise<boolean> => waitUntil(what, condition, (holds) => holds);
+
+let count = 0;
+const newAgent = async (platform: Platform) => {
+  const { id: tenant } = await platform.firstTenant();
+  const slug = `agent-${count++}`;
+  const path = `/tenant/${tenant}/agents`;
+  const { id } = await expectReply<{ id: string }>(platform.call('POST', path, { name: 'Agent', slug }));
+  const read = async (what: string): Promise<Json[]> => JSON.parse((await platform.call('GET', `${path}/${id}/${what}`)).text);
+  const send = (fields: Json) =>
+    expectReply<Json>(platform.call('POST', `${path}/${id}/mail`, { subject: 'S', text: 'T', ...fields }), 202);
+  await until('the agent has a mailbox', async () => (await read('mailboxes')).length > 0);
+  return { id, tenant, path: `${path}/${id}`, address: `${slug}.demo@mail.test`, read, send };
+};
+type LiveAgent = Awaited<ReturnType<typeof newAgent>>;
+
+const allowExternalMail = async (platform: Platform): Promise<void> => {
+  const { id } = await platform.firstTenant();
+  await expectReply(platform.call('PATCH', `/tenant/${id}`, { external_mail_enabled: true }), 200);
+  await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
+};
+
+/** The messages for the runner of an agent in the broker, as CloudEvents. */
+const runnerMessages = async (platform: Platform, { tenant, id }: LiveAgent): Promise<Json[]> => {
+  const nats = await platform.connectNats();
+  const consumer = await nats.jetstream().consumers.get(STREAM, { filterSubjects: inboundSubject(tenant, id) });
+  const messages: Json[] = [];
+  for await (const message of await consumer.fetch({ max_messages: 100, expires: 1_000 })) messages.push(message.json());
+  await nats.close();
+  return messages;
+};
+
+/** Uploads a file. Returns the id of the attachment. */
+const upload = async (platform: Platform, path: string, body: FormData): Promise<string> => {
+  const response = await fetch(platform.url + path, { method: 'POST', headers: { authorization: `Bearer ${ADMIN_KEY}` }, body });
+  assert.is(response.status, 201);
+  return ((await response.json()) as { id: string }).id;
+};
+
+const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
+
+test('mail to an agent of the tenant reaches its runner once, without SMTP, and is in the lists of both agents', () =>
+  use(async (platform) => {
+    const [from, to] = [await newAgent(platform), await newAgent(platform)];
+    const { id } = await from.send({ to: [to.address], text: 'internal mail' });
+    await until('the mail is sent', async () => (await statusOf(from, id)).status === 'sent');
+    await until('the mail is received', async () => (await to.read('messages')).length === 1);
+    const [got] = await to.read('messages');
+    assert.equal([got!.direction, got!.from, got!.text], ['inbound', from.address, 'internal mail']);
+    await until('the runner gets it', async () => (await runnerMessages(platform, to)).length > 0);
+    const [message, ...others] = await runnerMessages(platform, to);
+    assert.is(others.length, 0);
+    assert.equal([message!.type, (message!.data as Json).text], ['annals.mail.received', 'internal mail']);
+    const reply = await to.send({ to: [from.address], in_reply_to: got!.id });
+    await until('the reply is received', async () => (await from.read('messages')).length === 2);
+    const answer = (await from.read('messages')).find(({ direction }) => direction === 'inbound')!;
+    assert.is(answer.in_reply_to, id);
+    assert.ok(reply.id);
+  }));
+
+test('external mail goes out once with its attachments and threading headers, and a refused address is recorded', () =>
+  use(async (platform) => {
+    await allowExternalMail(platform);
+    const agent = await newAgent(platform);
+    const first = await agent.send({ to: ['ada@example.com'] });
+    const form = new FormData();
+    form.append('file', new Blob(['some notes']), 'notes.txt');
+    const attached = await upload(platform, `${agent.path}/messages/${first.id}/attachments`, form);
+    const { id } = await agent.send({
+      ...{ to: ['ada@example.com', 'nobody@example.com'], cc: ['later@example.com'], subject: 'Report', text: 'See the file' },
+      ...{ html: '<p>See the file</p>', in_reply_to: first.id, attachment_ids: [attached] },
+    });
+    await until('the mail has left', async () => received.some(({ mail }) => mail.subject === 'Report'));
+    const { recipients, mail } = received.find((one) => one.mail.subject === 'Report')!;
+    assert.equal([recipients, mail.from?.address, mail.text?.trim()], [['ada@example.com'], agent.address, 'See the file']);
+    assert.equal(
+      mail.attachments.map(({ filename, content }) => [filename, new TextDecoder().decode(content as ArrayBuffer)]),
+      [['notes.txt', 'some notes']],
+    );
+    assert.is(mail.messageId, `<${id}@mail.test>`);
+    assert.is(mail.inReplyTo, `<${first.id}@mail.test>`);
+    assert.is(mail.references, `<${first.id}@mail.test>`);
+    await until('the refusal is recorded', async () => ((await statusOf(agent, id)).bounced as string[]).length === 1);
+    assert.equal((await statusOf(agent, id)).bounced, ['nobody@example.com']);
+    assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
+  }));
+
+test('mail that comes by SMTP is answered with 250 when it is recorded, and reaches the runner once even if it is sent twice', () =>
+  use(async (platform) => {
+    const agent = await newAgent(platform);
+    await allowExternalMail(platform);
+    const raw = [
+      'From: Ada <ada@example.com>',
+      `To: ${agent.address}`,
+      'Subject: Hello',
+      'Message-ID: <1@example.com>',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=x',
+      '',
+      '--x',
+      'Content-Type: text/plain',
+      '',
+      'The text',
+      '--x',
+      'Content-Type: application/octet-stream; name="../a.txt"',
+      'Content-Disposition: attachment; filename="../a.txt"',
+      '',
+      'content',
+      '--x--',
+      '',
+    ].join('\r\n');
+    const envelope = { from: 'ada@example.com', to: [agent.address] };
+    for (const _ of [1, 2]) assert.match((await client.sendMail({ envelope, raw })).response, /^250/);
+    await until('the mail is in the list', async () => (await agent.read('messages')).length > 0);
+    const [got, ...others] = await agent.read('messages');
+    assert.is(others.length, 0);
+    assert.equal([got!.from, got!.subject, (got!.text as string).trim()], ['ada@example.com', 'Hello', 'The text']);
+    assert.equal(Object.keys(got!.authentication as Json).sort(), ['dkim', 'dmarc', 'spf']);
+    const [file] = got!.attachments as Json[];
+    assert.is(file!.filename, 'a.txt');
+    const content = await platform.call('GET', `${agent.path}/attachments/${file!.id}`);
+    assert.is(content.text.trim(), 'content');
+    await until('the runner gets it', async () => (await runnerMessages(platform, agent)).length > 0);
+    assert.is((await runnerMessages(platform, agent)).length, 1);
+    const [mailbox] = JSON.parse(
+      (await platform.call('GET', `/admin/mailboxes?q=${agent.address.split('@')[0]}&sort=-message_count`)).text,
+    );
+    assert.is(mailbox.message_count, 1);
+  }));
+
+const refusalOf = (to: string): Promise<number | undefined> =>
+  client.sendMail({ envelope: { from: 'ada@example.com', to: [to] }, raw: 'Subject: x\r\n\r\nx' }).then(
+    () => 250,
+    (error: { responseCode?: number }) => error.responseCode,
+  );
+
+test('mail to an unknown address, an inactive agent, a paused mailbox or without external mail is refused with 550', () =>
+  use(async (platform) => {
+    const [inactive, paused, internal] = [await newAgent(platform), await newAgent(platform), await newAgent(platform)];
+    await allowExternalMail(platform);
+    assert.is(await refusalOf(inactive.address), 250);
+    await expectReply(platform.call('PATCH', inactive.path, { is_active: false }), 200);
+    await expectReply(platform.call('PATCH', internal.path, { external_mail_enabled: false }), 200);
+    const mailbox = (await paused.read('mailboxes')).find(({ kind }) => kind === 'external')!;
+    await expectReply(platform.call('PATCH', `/admin/mailboxes/${mailbox.id}`, { is_paused: true }), 200);
+    for (const to of ['nobody.demo@mail.test', 'a@example.com', inactive.address, paused.address, internal.address])
+      assert.is(await refusalOf(to), 550, to);
+  }));
+
+test('a message of more than the largest size is refused with 552', () =>
+  use(async (platform) => {
+    const agent = await newAgent(platform);
+    await allowExternalMail(platform);
+    const raw = Buffer.concat([Buffer.from('Subject: x\r\n\r\n'), Buffer.alloc(37 * 1024 * 1024, 'a'.repeat(70).concat('\r\n'))]);
+    const sent = client.sendMail({ envelope: { from: 'ada@example.com', to: [agent.address] }, raw });
+    const code = await sent.then(
+      () => 250,
+      (error: { responseCode?: number }) => error.responseCode,
+    );
+    assert.is(code, 552);
+  }));
+
+test('the servers stop', async () => {
+  client.close();
+  await new Promise<void>((resolve) => sink.close(resolve));
+});
+
+test.run();
