@@ -17,7 +17,10 @@ export type ReportRateLimit = (headers: { readonly policy: string; readonly stat
 export type NewDelivery = {
   readonly integration: Pick<Integration, 'id' | 'tenant_id'>;
   readonly id: string;
-  readonly type: Exclude<Extract<DeliveryEvent, { data: Uint8Array }>['type'], 'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' | 'MailBlocked'>;
+  readonly type: Exclude<
+    Extract<DeliveryEvent, { data: Uint8Array }>['type'],
+    'CronJobTriggered' | 'BenchmarkRunTriggered' | 'MailReceived' | 'MailBlocked'
+  >;
   readonly body: ReceivedBody;
   readonly facts: DeliveryFacts;
   readonly ip: string | null;

@@ -2,8 +2,8 @@ import type { MailIntake } from '../../commands/mail/receive-mail.ts';
 import type { GuardrailPort } from '../../commands/webhooks/webhook-ports.ts';
 import type { Actor } from '../../domain/event.ts';
 import type { Log } from '../eventstore/event-log.ts';
-import { deliveryAppender } from '../reactors/append-delivery.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
+import { deliveryAppender } from '../webhooks/append-delivery.ts';
 
 /** Connects the receiving of mail to the log. `actor` is who has brought the mail. */
 export const mailIntake = (

@@ -1,9 +1,9 @@
-import { mountMailAttachments } from '../../api/mail/attachment.ts';
 import type { Hono } from 'hono';
 import { mountPictures } from '../../api/files/picture.ts';
 import { mountFileScan } from '../../api/files/scan.ts';
 import { mountFiles } from '../../api/files/stored-file.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
+import { mountMailAttachments } from '../../api/mail/attachment.ts';
 import { mountPublishVersion } from '../../api/marketplace/publish-version.ts';
 import { mountMemoryImport } from '../../api/memory/import-memory.ts';
 import { mountSessionAttachments } from '../../api/sessions/session-attachment.ts';

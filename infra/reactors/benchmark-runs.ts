@@ -20,7 +20,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { openScoreReports } from '../nats/score-reports.ts';
 import { openOnce } from '../open-once.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
-import { deliveryAppender } from './append-delivery.ts';
+import { deliveryAppender } from '../webhooks/append-delivery.ts';
 import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 

@@ -12,7 +12,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { MAX_MESSAGE_AGE_MS } from '../nats/jetstream.ts';
 import { openOnce } from '../open-once.ts';
 import type { Vault } from '../vault/vault.ts';
-import { deliveryAppender } from './append-delivery.ts';
+import { deliveryAppender } from '../webhooks/append-delivery.ts';
 import { findInactiveReason, forEachConcurrently } from './cron-reactor-tools.ts';
 import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseToken, type Recorded, sortKey } from '../../domain/event.ts';
+import { type Recorded, sortKey } from '../../domain/event.ts';
 import { Timestamp } from '../../domain/fields.ts';
 import { idOf } from '../../domain/id.ts';
 import type { AcknowledgementEvent, FailedAttempt, SettledDelivery } from '../../domain/runners/acknowledgement.ts';
@@ -13,6 +13,7 @@ import type { Table } from '../table.ts';
 import { Caller } from './caller.ts';
 import { Attempt, StoredFailure, storedFailure } from './delivery-attempts.ts';
 import { Origin, Step, stepOf } from './delivery-steps.ts';
+import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
 export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
@@ -151,19 +152,6 @@ export const table = {
   ],
 } as const satisfies Table;
 
-/**
- * Until when messages were published: one row for each record of the relay. A message is published if a row's `place`,
- * a sort key, is not less than the position of its event. `recorded` is the sort key of the record itself.
- */
-export const publicationTable = {
-  name: 'publications',
-  key: ['id'],
-  appendOnly: true,
-  columns: { id: 'text', place: 'text', recorded: 'text', published_at: 'timestamptz' },
-  docs: {},
-  indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
-} as const satisfies Table;
-
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
 const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null };
 
@@ -182,7 +170,17 @@ type VerifiedEvent = Recorded<Extract<DeliveryEvent, { data: Uint8Array }>>;
 
 const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): Change => {
   const { id, tenant, meta } = event;
-  const { parts: _, sealed: __, skill_id: ___, cron: ____, benchmark: _____, mail: ______, redactions = [], cause = null, ...facts } = factsOf(event);
+  const {
+    parts: _,
+    sealed: __,
+    skill_id: ___,
+    cron: ____,
+    benchmark: _____,
+    mail: ______,
+    redactions = [],
+    cause = null,
+    ...facts
+  } = factsOf(event);
   const row: Row = {
     ...UNPROCESSED,
     ...facts,
@@ -262,9 +260,6 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
   const causation = [stepOf(event, { agent_id, session_id })];
   return [patch('deliveries', { tenant_id, id: delivery_id }, { session_id }, { items: { causation } })];
 };
-
-const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
-  insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });
 
 /**
  * Accepted, blocked and rejected webhook deliveries, and how far they were processed. The bodies are only in the log.

@@ -71,6 +71,7 @@ const INFRA_FOLDERS = [
   'http',
   'json-schema',
   'logging',
+  'mail',
   'memory',
   'metrics',
   'nats',

@@ -5,7 +5,7 @@ import * as DeliveryBody from '../../domain/webhooks/delivery-body.ts';
 import { derivedId } from '../aggregates/transact.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
-import { chunkEvent, writeChunks } from '../webhooks/body-chunks.ts';
+import { chunkEvent, writeChunks } from './body-chunks.ts';
 
 /** The event that begins deliveries of one kind. `seed` is what the id of the event is derived from. */
 export type DeliveryStart = {

@@ -1,0 +1,21 @@
+import { parseToken, type Recorded, sortKey } from '../../domain/event.ts';
+import type { PublicationEvent } from '../../domain/runners/publication.ts';
+import { type Change, insert } from '../projection.ts';
+import type { Table } from '../table.ts';
+
+/**
+ * Until when messages were published: one row for each record of the relay. A message is published if a row's `place`,
+ * a sort key, is not less than the position of its event. `recorded` is the sort key of the record itself.
+ */
+export const publicationTable = {
+  name: 'publications',
+  key: ['id'],
+  appendOnly: true,
+  columns: { id: 'text', place: 'text', recorded: 'text', published_at: 'timestamptz' },
+  docs: {},
+  indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
+} as const satisfies Table;
+
+/** Stores until when messages were published. */
+export const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
+  insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });
