@@ -143,7 +143,7 @@ export const namedIn = ({
     ...{ request_id: [credentialRequest], config_key: ['token'], host: ['db.example.com'], test_connection: [false] },
     ...{ dataset_uri: ['https://example.com/other.jsonl'], benchmark: [benchmark], tasks: [null, ['one']] },
     ...{
-      to: [['ada@example.com'], ...now],
+      to: [['ada@example.com'], ['ada@example.com'], ...now, ...now],
       cc: [[], ['ada@example.com']],
       in_reply_to: [null, message],
       attachment_ids: [[], [attachment]],

@@ -24,6 +24,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listEvents: 'the events up to a position never change',
   listCredentialRequests: 'a list that is not among those of decisions.md',
   listLinkedIdentities: 'a list that is not among those of decisions.md',
+  listMessages: 'a list that is not among those of decisions.md; each of them has it',
   listMemory: 'a list that is not among those of decisions.md',
   listTools: 'a list that is not among those of decisions.md; each of them has it',
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
@@ -58,6 +59,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   getAgentRuntime: 'what the runner needs now',
   getDeliveryBody: 'bytes that never change',
   getFile: 'bytes that never change',
+  getMailAttachment: 'bytes that never change',
 };
 
 const dataset = await createDataset();
@@ -140,7 +142,7 @@ test('an as-of read of the current state returns the same body as the read witho
 });
 
 test("every JSON response to a read of a tenant's data has the header Projection-Position", async () => {
-  const bytes = ['exportAuditLogs', 'getDeliveryBody', 'getFile'];
+  const bytes = ['exportAuditLogs', 'getDeliveryBody', 'getFile', 'getMailAttachment'];
   for (const call of tenantReads.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.path.endsWith('/diff') ? '?from=0:0' : ''}`);
     assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);

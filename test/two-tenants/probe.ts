@@ -169,7 +169,7 @@ const formFor = ({ requestBody, path }: Call, more: object) =>
         raw: formBody(
           ...(path.endsWith('/versions') ? [{ name: 'version', content: '2.0.0' }] : []),
           {
-            name: path.endsWith('/versions') ? 'bundle' : path.endsWith('/memory/import') ? 'file' : 'upload',
+            name: path.endsWith('/versions') ? 'bundle' : /\/memory\/import$|\/messages\/.*\/attachments$/.test(path) ? 'file' : 'upload',
             filename: 'a',
             content: /\/(favicon|logo|icon)$/.test(path) ? PICTURE : skillArchive(),
           },
