@@ -15,6 +15,7 @@ import { checkMasterKey } from './master-key-check.ts';
 import { checkNats, checkSyncInterval } from './nats-check.ts';
 import { checkOAuth } from './oauth-check.ts';
 import { checkSignIn } from './sign-in-check.ts';
+import { checkMailReceiver, checkSmtp } from './smtp-check.ts';
 import { checkSpool } from './spool-check.ts';
 import { checkStripe } from './stripe-check.ts';
 
@@ -99,6 +100,8 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
     examine('virus scan', 'correct CLAMAV_URL', () => checkClamav(config)),
     examine('payments', 'allow connections to api.stripe.com:443', () => checkStripe(config)),
     examine('accounts', 'allow connections to the providers', () => checkOAuth(config)),
+    examine('mail out', 'start the mail server, or correct SMTP_URL', () => checkSmtp(config)),
+    examine('mail in', 'start annals serve, or correct SMTP_LISTEN', () => checkMailReceiver(config)),
     examine('sign-in', 'start the OpenID provider, or correct OIDC_ISSUER', () => checkSignIn(config)),
     examine('NATS sync', 'correct ANNALS_DATA', () => checkSyncInterval(annalsData, natsUrl)),
   ]);
