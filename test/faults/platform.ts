@@ -175,7 +175,11 @@ export const openPlatform = async (dir: string, variables: NodeJS.ProcessEnv = {
     serviceVariables: () => serviceVariables(data),
     openLog: (): Log => openLog(serviceVariables(data).EVENTSTORE_URL),
     /** Returns the function that opens the sealed events of the platform's log. */
-    eventOpener: (log: Log) => openEventOpener({ log, masterKeyFile: join(data, 'master.key') }).openEvent,
+    eventOpener: (log: Log) => {
+      const { openEvent, close } = openEventOpener({ log, masterKeyFile: join(data, 'master.key') });
+      otherPrograms.push({ stop: close });
+      return openEvent;
+    },
     connectNats: (): Promise<NatsConnection> => {
       const { NATS_URL, NATS_ACCOUNT_SEED } = serviceVariables(data);
       return connectNats({ natsUrl: NATS_URL, natsAccountSeed: NATS_ACCOUNT_SEED });
