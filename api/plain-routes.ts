@@ -5,6 +5,7 @@ import { picturePaths } from './files/picture.ts';
 import { fileScanPaths } from './files/scan.ts';
 import { filePaths } from './files/stored-file.ts';
 import type { PlainPaths } from './http/plain-route.ts';
+import { directSignInPaths } from './identity/direct-sign-in.ts';
 import { signInPaths } from './identity/sign-in.ts';
 import { mailAttachmentPaths } from './mail/attachment.ts';
 import { publishVersionPaths } from './marketplace/publish-version.ts';
@@ -35,5 +36,6 @@ export const plainPaths: PlainPaths = {
   ...publishVersionPaths,
   ...skillCallPaths,
   ...signInPaths,
+  ...directSignInPaths,
   ...invitationPaths,
 };

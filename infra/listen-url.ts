@@ -9,3 +9,6 @@ export const listenUrl = ({ host, port }: { readonly host: string; readonly port
  * machine can connect.
  */
 export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+
+/** Returns the link that signs a browser in with this code. No server, proxy or log gets the part after `#`. */
+export const signInUrl = (publicUrl: string, code: string): string => `${publicUrl.replace(/\/$/, '')}/console/in#${code}`;

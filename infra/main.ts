@@ -10,6 +10,7 @@ import { cronCommand } from './cli/cron-command.ts';
 import { deliveriesCommand, redriveCommand } from './cli/delivery-commands.ts';
 import { exportCommand, importCommand } from './cli/export-command.ts';
 import { keysCommand } from './cli/key-commands.ts';
+import { loginCommand } from './cli/login-command.ts';
 import { runnerCommand } from './cli/runner-command.ts';
 import { storeCommand } from './cli/store-commands.ts';
 import { SERVICES } from './cli/systemd-unit.ts';
@@ -66,6 +67,7 @@ const main = defineCommand({
     backup: backupCommand,
     restore: restoreCommand,
     keys: keysCommand,
+    login: loginCommand,
     audit: auditCommand,
     vault: vaultCommand,
     deliveries: deliveriesCommand,

@@ -10,7 +10,7 @@ export type Ctx = Omit<CommandCtx, 'inTenant'> & { readonly reads: Reads; readon
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+export type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | Params<`/${Rest}`>
   : Path extends `${string}:${infer Name}`
     ? Name
@@ -117,6 +117,14 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;
 };
 
+/** An operation whose types of path, query, body and reply are known, so that a call of it is checked by the compiler. */
+export type TypedOperation<Path extends string, Query, Body, Reply> = Operation & {
+  readonly path: Path;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly reply?: Reply;
+};
+
 /**
  * Defines one row of an area's table of operations: route, permission, schemas and handler. No operation can lack a
  * permission by mistake, because `permit` is required.
@@ -125,9 +133,10 @@ export const operation = <
   const Path extends string,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
+  Reply extends z.ZodType | undefined = undefined,
 >(
-  row: OperationOf<Path, Query, Body>,
-): Operation => row;
+  row: OperationOf<Path, Query, Body> & { readonly reply?: Reply },
+): TypedOperation<Path, Query, Body, Reply> => row as TypedOperation<Path, Query, Body, Reply>;
 
 /** A table of operations. The key is the operationId in the OpenAPI document. */
 export type Operations = Readonly<Record<string, Operation>>;

@@ -14,9 +14,11 @@ const UNSAFE_METHOD = /^(POST|PUT|PATCH|DELETE)$/;
  * `__Host-`. So neither another host nor an unencrypted connection can set these cookies.
  */
 export const createCookies = (publicUrl: string) => {
-  const { protocol, origin } = new URL(publicUrl);
+  const { protocol, origin, port } = new URL(publicUrl);
   const secure = protocol === 'https:';
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
+  /** Cookies are sent to all ports of a host. So two instances on one machine need different names. */
+  const sessionName = `${cookieName('session')}${secure || port === '' ? '' : `_${port}`}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
   /**
    * The name of the cookie of one sign-in. It contains the start of the `state` parameter, because several tabs can
@@ -25,10 +27,10 @@ export const createCookies = (publicUrl: string) => {
   const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {
     origin,
-    session: (c: Context): string | undefined => getCookie(c, cookieName('session')),
+    session: (c: Context): string | undefined => getCookie(c, sessionName),
     setSession: (c: Context, cookie: string): void =>
-      setCookie(c, cookieName('session'), cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
-    clearSession: (c: Context): void => void deleteCookie(c, cookieName('session'), options),
+      setCookie(c, sessionName, cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
+    clearSession: (c: Context): void => void deleteCookie(c, sessionName, options),
     flow: (c: Context, state: string): string | undefined => getCookie(c, flowName(state)),
     setFlow: (c: Context, state: string, sealed: string): void =>
       setCookie(c, flowName(state), sealed, { ...options, maxAge: FLOW_TTL_SECONDS }),

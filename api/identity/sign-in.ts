@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import type { SignedInPrincipal } from '../../commands/identity/authenticate.ts';
 import type { IsMember } from '../../commands/identity/membership.ts';
 import { type Claims, resolveSignedInUser, signIn, signOut } from '../../commands/identity/sign-in.ts';
 import { principalOf } from '../../domain/identity/user.ts';
-import type { Principal } from '../../domain/principal.ts';
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { requestInfoOf } from '../http/authorize-request.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
@@ -32,10 +32,10 @@ export type CodeFlow = {
  * a URL of another host is refused.
  * @throws Refusal invalid
  */
-const returnPathOf = (origin: string, returnTo: string | undefined): string => {
-  if (returnTo === undefined) return '/docs';
+export const returnPathOf = (origin: string, returnTo: string | undefined, pointer = '/query/return_to'): string => {
+  if (returnTo === undefined) return '/console';
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(returnTo) || returnTo.length > 1_024 || new URL(returnTo, origin).origin !== origin)
-    throw invalid('/query/return_to', 'must be a path on this host');
+    throw invalid(pointer, 'must be a path on this host');
   return returnTo;
 };
 
@@ -47,7 +47,7 @@ export type SignInDeps = {
    * Authenticates by session cookie. Requests that change something are accepted only from a page of this site.
    * @throws Refusal unauthorized, forbidden
    */
-  readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
+  readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
   /**
    * Runs a sign-in attempt. A failed attempt counts against the rate limit of the client's IP address, like a request
    * with invalid credentials.
@@ -56,7 +56,7 @@ export type SignInDeps = {
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
 
-const signInPrincipal = { kind: 'system', name: 'sign-in' } as const;
+export const signInPrincipal = { kind: 'system', name: 'sign-in' } as const;
 
 type Deps = SignInDeps & { readonly runtime: Runtime };
 
@@ -78,7 +78,7 @@ const finishSignIn =
       throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
     const user = await resolveSignedInUser(runtime.context(requestInfoOf(c, runtime, signInPrincipal)), claims, isMember);
-    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, state)).state;
+    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, { by: 'oidc', state })).state;
     cookies.setSession(c, cookie);
     return c.body(null, 303, { location: returnTo });
   };
@@ -104,7 +104,7 @@ const routes = [
     summary: 'Redirect a browser to the issuer to sign in',
     tag: 'Sign-in',
     security: [],
-    query: z.object({ return_to: parameter('The path to open after the sign-in; default: /docs').optional() }),
+    query: z.object({ return_to: parameter('The path to open after the sign-in; default: /console').optional() }),
     responses: { 302: redirect('Redirect to the issuer') },
     problems: [409, 422, 503],
     handler: beginSignIn,

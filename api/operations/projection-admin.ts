@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordPromotion, recordRetry } from '../../commands/operations/projection-maintenance.ts';
 import { notFound } from '../../domain/refusal.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { DriftReport, ParkedEvent, ProjectionStatus, Rebuild } from './projection-status.ts';
 
 /**
@@ -33,7 +33,7 @@ const documentOf = (value: unknown) => ({ doc: JSON.stringify(value), revision: 
 
 const resultOf = (state: unknown) => ({ id: '', revision: -1, position: null, state });
 
-const rebuildOperations = (admin: ProjectionAdmin): Operations => ({
+const rebuildOperations = (admin: ProjectionAdmin) => ({
   rebuildProjection: operation({
     ...common,
     method: 'post',
@@ -74,7 +74,7 @@ const rebuildOperations = (admin: ProjectionAdmin): Operations => ({
   }),
 });
 
-const parkedEventOperations = (admin: ProjectionAdmin): Operations => ({
+const parkedEventOperations = (admin: ProjectionAdmin) => ({
   listParkedEvents: operation({
     ...common,
     method: 'get',
@@ -96,7 +96,7 @@ const parkedEventOperations = (admin: ProjectionAdmin): Operations => ({
 });
 
 /** Creates the operations by which operators monitor and maintain the projections. */
-export const projectionAdminOperations = (admin: ProjectionAdmin): Operations => ({
+export const projectionAdminOperations = (admin: ProjectionAdmin) => ({
   listProjections: operation({
     ...common,
     method: 'get',

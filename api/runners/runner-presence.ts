@@ -86,7 +86,7 @@ const readPresence =
   };
 
 /** Creates the operation that shows whether the runners of an agent are there. `broker` asks the message broker. */
-export const runnerPresenceOperations = (broker: RunnerBroker): Operations => ({
+export const runnerPresenceOperations = (broker: RunnerBroker) => ({
   getRunnerPresence: operation({
     method: 'get',
     path: '/tenant/:tenant_id/agents/:agent_id/runner',

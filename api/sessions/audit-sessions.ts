@@ -39,7 +39,7 @@ const totalOf = (ctx: Ctx, filter: SessionFilter): Promise<number> =>
     : tenantCount(ctx.reads, sessions.name, sessionCounter.table, ctx.tenant);
 
 /** The sessions of a tenant, for its auditors. */
-export const auditSessionOperations: Operations = {
+export const auditSessionOperations = {
   listTenantSessions: operation({
     method: 'get',
     path: SESSIONS,

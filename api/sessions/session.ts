@@ -48,7 +48,7 @@ const endOperation = (action: string, type: Session.EndEvent, summary: string) =
     run: endSession(type),
   });
 
-export const sessionOperations: Operations = {
+export const sessionOperations = {
   startSession: operation({
     method: 'post',
     path: AGENT_SESSIONS,

@@ -13,7 +13,7 @@ import { DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/
 import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
 import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 import { listQuery, parseSort, TimeRange } from '../http/paging.ts';
 
 const SORTS = ['received_at'];
@@ -59,7 +59,7 @@ const StateFilter = {
   ...TimeRange,
 };
 
-export const deliveryListOperations: Operations = {
+export const deliveryListOperations = {
   listTenantDeliveries: operation({
     method: 'get',
     path: '/tenant/:tenant_id/deliveries',

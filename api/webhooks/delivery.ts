@@ -16,7 +16,7 @@ import { requestInfoOf } from '../http/authorize-request.ts';
 import { matchesIfNoneMatch } from '../http/etag.ts';
 import { assertNoQuery } from '../http/mount.ts';
 import type { Ctx } from '../http/operation.ts';
-import { type Operations, operation, type Read } from '../http/operation.ts';
+import { operation, type Read } from '../http/operation.ts';
 import { asOfQuery } from '../http/paging.ts';
 import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import type { Runtime } from '../http/runtime.ts';
@@ -76,7 +76,7 @@ const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
  * Creates the operations that list and show deliveries. `readDelivery` reads the body from the log, because no read
  * model contains it.
  */
-export const deliveryOperationsOf = (readDelivery: ReadDelivery): Operations => ({
+export const deliveryOperationsOf = (readDelivery: ReadDelivery) => ({
   ...deliveryListOperations,
   getDelivery: operation({
     method: 'get',

@@ -6,7 +6,7 @@ import * as Delivery from '../../domain/webhooks/delivery.ts';
 import { asOf } from '../../projections/engine/as-of.ts';
 import { DeliveryRead, deliveries, table } from '../../projections/webhooks/delivery.ts';
 import type { Ctx } from '../http/operation.ts';
-import { type Operations, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
 
 const RETRY_SECONDS = 5;
 
@@ -23,7 +23,7 @@ const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> 
 };
 
 /** Creates the operation that sends a sample to an integration. `ports` receive it like a delivery from outside. */
-export const testDeliveryOperationsOf = (ports: WebhookPorts): Operations => ({
+export const testDeliveryOperationsOf = (ports: WebhookPorts) => ({
   sendTestDelivery: operation({
     method: 'post',
     path: '/tenant/:tenant_id/webhook-integrations/:id/test-delivery',

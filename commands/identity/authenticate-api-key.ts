@@ -30,6 +30,8 @@ export type ApiKeyAuthenticator = {
    * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended
    */
   readonly principalOf: (key: ApiKey.ApiKey) => Promise<Principal>;
+  /** Loads an API key by its id. If there is none, its status is 'absent'. */
+  readonly loadKey: (id: string) => Promise<ApiKey.ApiKey>;
 };
 
 export const unauthorized = (detail = 'Send Authorization: Bearer <API key>') => new Refusal('unauthorized', detail);
@@ -90,6 +92,7 @@ export const createApiKeyAuthenticator = (deps: ApiKeyAuthenticatorDeps): ApiKey
   };
 
   return {
+    loadKey,
     findKey: (text) => {
       const id = verifiedKeys.get(text);
       if (id) return loadKey(id);

@@ -1,8 +1,10 @@
 import { PLATFORM } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
+import type { ApiKey } from '../../domain/identity/api-key.ts';
 import * as SignIn from '../../domain/identity/sign-in.ts';
 import * as User from '../../domain/identity/user.ts';
 import type { Principal } from '../../domain/principal.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { Ctx } from '../context.ts';
 import { type ApiKeyAuthenticatorDeps, createApiKeyAuthenticator, unauthorized } from './authenticate-api-key.ts';
 import type { IsMember } from './membership.ts';
@@ -33,8 +35,15 @@ export type Authenticator = {
    * Identifies the caller by the cookie of a browser that has signed in.
    * @throws Refusal unauthorized, forbidden, unavailable
    */
-  readonly byCookie: (cookie: string) => Promise<Principal & { sign_in_id: string }>;
+  readonly byCookie: (cookie: string) => Promise<SignedInPrincipal>;
+  /**
+   * Verifies the text of an API key by which a browser signs in.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive, tenant_suspended, forbidden
+   */
+  readonly byKey: (text: string) => Promise<{ readonly key: ApiKey; readonly principal: Principal & { kind: 'user' } }>;
 };
+
+export type SignedInPrincipal = Principal & { readonly kind: 'user'; readonly sign_in_id: string };
 
 const MALFORMED_KEY = 'This is not a well-formed API key: ann_, 8 characters, _ and 38 characters. Check that it was copied completely';
 const BEARER = /^Bearer +(\S+)$/i;
@@ -54,7 +63,19 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
     return User.principalOf(state);
   };
 
+  /** Returns the user as whom an API key acts. @throws Refusal forbidden if it is the key of a runner */
+  const userOf = async (key: ApiKey): Promise<Principal & { kind: 'user' }> => {
+    const principal = await apiKeys.principalOf(key);
+    if (principal.kind !== 'user') throw new Refusal('forbidden', 'The key of a runner cannot sign in: use the API key of a person');
+    return principal;
+  };
+
   return {
+    byKey: async (text) => {
+      const key = await apiKeys.findKey(text);
+      if (!key) throw unauthorized(MALFORMED_KEY);
+      return { key, principal: await userOf(key) };
+    },
     byHeader: async (authorization) => {
       const text = BEARER.exec(authorization ?? '')?.[1];
       if (!text) throw unauthorized(authorization === undefined ? undefined : 'The Authorization header must be: Bearer <API key>');
@@ -67,6 +88,7 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
       const [id = ''] = cookie.split('.');
       const signIn = isId25(id) ? (await cache.loadCached(SignIn, PLATFORM, id)).state : SignIn.initial;
       if (!SignIn.isValidFor(signIn, digest(cookie), now())) throw unauthorized('Sign in again at /auth/login');
+      if (signIn.key_id !== null) return { ...(await userOf(await apiKeys.loadKey(signIn.key_id))), sign_in_id: id };
       const { state: user } = await cache.loadCached(User, PLATFORM, signIn.user_id);
       await assertMaySignIn(systemContext(), user, isMember);
       onUserSeen(user);

@@ -51,15 +51,28 @@ export const recordSeen = (ctx: Ctx, user_id: string): Promise<Loaded<User.User>
   ctx.transact(User, user_id, User.recordLogin(ctx.at()));
 
 /**
+ * How a browser signs in. `state` occurs only once: for OIDC, it is the `state` parameter of the OAuth flow. `key` is
+ * the API key by which the browser signs in.
+ */
+export type SignInBy = {
+  readonly by: SignIn.SignInWay;
+  readonly state: string;
+  readonly key?: { readonly id: string; readonly expires_at: string | null };
+};
+
+/**
  * Signs a browser in, and returns the session cookie that the browser must send. The id of the sign-in is derived from
- * the `state` parameter of the OAuth flow, so each flow can sign in only once.
+ * `state`, so each `state` can sign in only once. A session by API key ends with the key.
  * @throws Refusal unauthorized if this `state` was used before
  */
-export const signIn = async (ctx: Ctx, user_id: string, state: string): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
+export const signIn = async (ctx: Ctx, user_id: string, how: SignInBy): Promise<Loaded<SignIn.SignIn & { cookie: string }>> => {
+  const { by, state, key } = how;
   const id = ctx.uniqueId('signin', state, 0, PLATFORM);
   const cookie = `${id}.${ctx.random(32)}`;
-  const expires_at = new Date(Date.parse(ctx.at()) + SIGN_IN_TTL_SECONDS * 1_000).toISOString();
-  const created = await ctx.transact(SignIn, id, SignIn.start({ user_id, digest: ctx.digest(cookie), expires_at }), { expectNew: true });
+  const latest = new Date(Date.parse(ctx.at()) + SIGN_IN_TTL_SECONDS * 1_000).toISOString();
+  const expires_at = key?.expires_at && key.expires_at < latest ? key.expires_at : latest;
+  const fields = { user_id, digest: ctx.digest(cookie), expires_at, by, key_id: key?.id ?? null };
+  const created = await ctx.transact(SignIn, id, SignIn.start(fields), { expectNew: true, ignoreIfMatch: true });
   await recordSeen(ctx, user_id);
   return { ...created, state: { ...created.state, cookie } };
 };

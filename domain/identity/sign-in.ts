@@ -10,22 +10,29 @@ export type SignInFields = {
   /** HMAC-SHA-256 of the cookie, in hex. The HMAC key is a secret of the platform (the pepper). */
   digest: string;
   expires_at: string;
+  /** How the browser signed in. Older events lack this field: those browsers all signed in by OIDC. */
+  by?: SignInWay;
+  /** The API key by which the browser signed in. The session has the limits of this key. */
+  key_id?: string | null;
 };
+
+export const SIGN_IN_WAYS = ['oidc', 'link', 'key'] as const;
+export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'SignedOut'; data: object };
 
 /**
- * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow, so each flow can sign in
- * only once.
+ * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow or from the sign-in link, so
+ * each of them can sign in only once.
  */
-export type SignIn = SignInFields & { status: 'absent' | 'active' | 'ended'; id: string };
+export type SignIn = Required<SignInFields> & { status: 'absent' | 'active' | 'ended'; id: string };
 
-export const initial: SignIn = { status: 'absent', id: '', user_id: '', digest: NO_DIGEST, expires_at: '' };
+export const initial: SignIn = { status: 'absent', id: '', user_id: '', digest: NO_DIGEST, expires_at: '', by: 'oidc', key_id: null };
 
 export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => {
   switch (event.type) {
     case 'SignedIn':
-      return { ...event.data, status: 'active', id: event.id };
+      return { ...signIn, ...event.data, status: 'active', id: event.id };
     case 'SignedOut':
       return { ...signIn, status: 'ended' };
   }

@@ -5,6 +5,7 @@ import { createApp } from '../../api/http/app.ts';
 import type { Operations } from '../../api/http/operation.ts';
 import { readYourWrites } from '../../api/http/read-your-writes.ts';
 import type { Runtime } from '../../api/http/runtime.ts';
+import { mountDirectSignIn } from '../../api/identity/direct-sign-in.ts';
 import { mountSignIn } from '../../api/identity/sign-in.ts';
 import { createCookies } from '../../api/identity/sign-in-cookies.ts';
 import { mountInvitations } from '../../api/tenants/invitation.ts';
@@ -132,7 +133,9 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     operations: parts.operations,
     runtime,
     mountPlain: (hono) => {
-      mountSignIn(hono, runtime, { flow: signIn.flow, cookies, isMember, byCookie, attempt });
+      const signInDeps = { flow: signIn.flow, cookies, isMember, byCookie, attempt };
+      mountSignIn(hono, runtime, signInDeps);
+      mountDirectSignIn(hono, runtime, { ...signInDeps, byKey: authenticator.byKey });
       mountInvitations(hono, runtime, { attempt });
       parts.plainRoutes(hono, runtime, attempt);
     },

@@ -18,9 +18,9 @@ export type LaunchConfig = ServiceConfig & { readonly host: string; readonly por
 
 /**
  * The message with which the process `serve` sends the supervisor the API key that it has created in an empty log. The
- * text of the key is not stored anywhere.
+ * text of the key is not stored anywhere. `link` opens the console once.
  */
-export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string };
+export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string; link: string };
 
 /** A running platform, whose processes all run on this machine. */
 export type Launched = {

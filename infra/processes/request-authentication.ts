@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Runtime } from '../../api/http/runtime.ts';
 import { assertOwnPage, type SignInCookies } from '../../api/identity/sign-in-cookies.ts';
-import type { Authenticator } from '../../commands/identity/authenticate.ts';
+import type { Authenticator, SignedInPrincipal } from '../../commands/identity/authenticate.ts';
 import { assertNotSuspended, type Principal } from '../../domain/principal.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
@@ -22,7 +22,7 @@ export type RequestAuthentication = {
    */
   readonly authenticate: Runtime['authenticate'];
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
-  readonly byCookie: (c: Context) => Promise<Principal & { sign_in_id: string }>;
+  readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
   /**
    * Runs one step of a sign-in. If the step fails, it counts against the limit of invalid credentials for the client's
    * IP address.
@@ -60,7 +60,7 @@ export const requestAuthentication = ({
     }
   };
 
-  const byCookie = (c: Context): Promise<Principal & { sign_in_id: string }> => {
+  const byCookie = (c: Context): Promise<SignedInPrincipal> => {
     const cookie = cookies.session(c);
     if (cookie !== undefined) assertOwnPage(c, cookies);
     return withinLimits(c, cookie, () => authenticator.byCookie(cookie ?? ''));

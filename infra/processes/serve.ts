@@ -11,6 +11,7 @@ import { asyncapi } from '../../api/runners/asyncapi.ts';
 import { mountDeliveryBodies } from '../../api/webhooks/delivery.ts';
 import { mountInboundWebhook } from '../../api/webhooks/inbound-webhook.ts';
 import { mountSkillCalls } from '../../api/webhooks/skill-call.ts';
+import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
 import type { MailSettings } from '../../commands/mail/send-mail.ts';
 import type { FirstKey } from '../../commands/operations/seed-platform.ts';
 import { RATE_LIMIT_POLICIES } from '../../domain/access/rate-limit-policy.ts';
@@ -32,6 +33,7 @@ import { clientAddress } from '../http/client-address.ts';
 import { lazyDocsScript } from '../http/docs-script.ts';
 import { listen } from '../http/listen.ts';
 import { serveMetricsAccess } from '../http/metrics-server.ts';
+import { signInUrl } from '../listen-url.ts';
 import { createCorruptionReporter, createLogger } from '../logging/logger.ts';
 import { createFileHost } from '../memory/file-host.ts';
 import { connectInBackground } from '../nats/background-connection.ts';
@@ -92,8 +94,8 @@ const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, wh
 };
 
 /** Sends the first API key to the supervisor, or prints it if there is no supervisor. */
-const deliverFirstKey = (first: FirstKey): void => {
-  if (process.send) process.send({ kind: 'first-key', ...first });
+const deliverFirstKey = (first: FirstKey, link: string): void => {
+  if (process.send) process.send({ kind: 'first-key', ...first, link });
   else console.log(`API key (shown once): ${first.key}   tenant: ${first.tenant_id}`);
 };
 
@@ -258,7 +260,10 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     onResponse: metrics.onResponse,
   });
   const seedOnce = async (): Promise<void> => {
-    await seed(log, systemContext(), config.annalsAdminKey, deliverFirstKey);
+    const ctx = systemContext();
+    await seed(log, ctx, config.annalsAdminKey, async (first) =>
+      deliverFirstKey(first, signInUrl(publicUrl, await issueSignInLink(ctx))),
+    );
     await checkAdminKey(systemContext(), config.annalsAdminKey, (line) => notify(logger, line));
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');

@@ -40,7 +40,8 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
   ];
 };
 
-/** The lines to paste into another terminal. They contain the first API key if this start has created it. */
+/** The lines to paste into another terminal. They contain the first API key and a link to the
+ * console if this start has created them. */
 const exportLines = ({ url, firstKey }: Launched): string[] => {
   const first = firstKey();
   if (!first) return [];
@@ -48,6 +49,8 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
     '  next: the tour in README.md; for another terminal:',
     `    export ANNALS_URL=${loopback(url)}`,
     `    export ANNALS_KEY=${first.key}`,
+    // Output that is not a terminal is often kept in a log, where others can read the link.
+    ...(process.stdout.isTTY ? ['  the console, signed in (one use, within 10 minutes):', `    ${first.link}`] : []),
   ];
 };
 

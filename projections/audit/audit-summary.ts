@@ -177,6 +177,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   SessionExpired: 'expired a session of the agent {agent}',
   SessionFailed: 'ended a session of the agent {agent} as failed',
   SessionStarted: 'started a session of the agent {agent}',
+  SignInLinkIssued: 'issued a sign-in link',
+  SignInLinkUsed: 'used a sign-in link',
   SignedIn: 'signed in',
   SignedOut: 'signed out',
   SkillAuthored: 'authored the skill {resource}',

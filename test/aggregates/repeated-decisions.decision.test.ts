@@ -16,6 +16,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'billing/seller.ts startOnboarding': 'each link to the onboarding is recorded',
   'billing/budget-hour.ts recordRefusal': 'each refused reservation is recorded, up to a number per hour',
   'credentials/linked-identity.ts link': 'each time an account is connected, it has other tokens',
+  'identity/sign-in-link.ts use': 'refuses every second use',
   'operations/projection-maintenance.ts retry': 'each retry of an operator is recorded',
   'sessions/session.ts start': 'gets no state: the command calls it only with a new id',
   'sessions/session.ts appendMessage': 'each call appends a message',

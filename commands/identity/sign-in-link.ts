@@ -1,0 +1,42 @@
+import { PLATFORM } from '../../domain/event.ts';
+import { isId25 } from '../../domain/id.ts';
+import * as SignInLink from '../../domain/identity/sign-in-link.ts';
+import * as User from '../../domain/identity/user.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Ctx, Loaded } from '../context.ts';
+import { ADMIN_EMAIL } from './admin-key.ts';
+import type { KeyContext } from './api-key.ts';
+import { userIdOf } from './user.ts';
+
+/** How long a sign-in link can be used, in minutes. */
+export const LINK_TTL_MINUTES = 10;
+/** Each character is one of 62, so 43 characters have 256 random bits. */
+const CODE_CHARACTERS = 43;
+
+const noEvents = () => [];
+
+/**
+ * Issues a link that signs the user with this e-mail address in once, and returns the code in it. By default, the user
+ * is the super-admin that the first start creates.
+ * @throws Refusal not_found if no active user has this e-mail address
+ */
+export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
+  const { id: user_id, state: user } = await ctx.transact(User, userIdOf(ctx, email), noEvents, { tenant: PLATFORM });
+  if (!User.isActive(user)) throw new Refusal('not_found', `No active user has the e-mail address ${email}`);
+  const random = ctx.random(CODE_CHARACTERS);
+  const id = ctx.uniqueId('signinlink', random);
+  const code = `${id}.${random}`;
+  const expires_at = new Date(Date.parse(ctx.at()) + LINK_TTL_MINUTES * 60_000).toISOString();
+  await ctx.transact(SignInLink, id, SignInLink.issue({ user_id, digest: ctx.digest(code), expires_at }), { expectNew: true });
+  return code;
+};
+
+/**
+ * Spends a sign-in link, so that no second browser can use it.
+ * @throws Refusal unauthorized if the code is wrong, late or used
+ */
+export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
+  const [id = ''] = code.split('.');
+  const use = SignInLink.use(ctx.digest(code), { ip, at: ctx.at() });
+  return ctx.transact(SignInLink, isId25(id) ? id : ctx.uniqueId('signinlink', code), use);
+};

@@ -1,0 +1,13 @@
+import { defineCommand } from 'citty';
+import { rejectUnknownArguments } from './arguments.ts';
+import { runOnPlatform } from './command-runs.ts';
+
+export const loginCommand = defineCommand({
+  meta: { name: 'login', description: 'Print a link that signs a browser in to the console once' },
+  args: { user: { type: 'string', description: "E-mail address of the user (default: the platform's own super-admin)" } },
+  setup: rejectUnknownArguments,
+  run: async ({ args: { user } }) => {
+    const { printSignInLink } = await import('./sign-in-links.ts');
+    await runOnPlatform((config) => printSignInLink(config, user));
+  },
+});
