@@ -6,11 +6,12 @@ import { comparePositions, type Position, parseToken, tokenOf } from '../../doma
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { AS_OF_PROJECTION, assertWithinLog, resolvePosition } from './as-of.ts';
 import { type AuthorizedRequest, authorizeRequest } from './authorize-request.ts';
+import { expandPath } from './expand-path.ts';
 import { issueMessage } from './issue-message.ts';
 import { readJsonBody } from './json-body.ts';
 import type { Ctx } from './operation.ts';
 import { isRead, needsBody, type Operation, type Operations, readsBody } from './operation.ts';
-import { expandPath, type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
+import { type MutationRow, mutationResponse, readResponse, secretResponse, stateResponse } from './response.ts';
 import type { Runtime } from './runtime.ts';
 import { parseOrRefuse, refusalFrom } from './validation.ts';
 

@@ -118,7 +118,8 @@ const SHARED_COMPONENTS = {
       type: 'apiKey',
       in: 'cookie',
       name: 'annals_session',
-      description: 'The cookie of a signed-in browser; over TLS its name has the prefix `__Host-`, and without TLS it ends in the port (`annals_session_4100`)',
+      description:
+        'The cookie of a signed-in browser; over TLS its name has the prefix `__Host-`, and without TLS it ends in the port (`annals_session_4100`)',
     },
   },
   responses: PROBLEM_RESPONSES,

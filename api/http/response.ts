@@ -3,14 +3,8 @@ import type { Loaded } from '../../commands/context.ts';
 import { tokenOf } from '../../domain/event.ts';
 import { notFound } from '../../domain/refusal.ts';
 import { etagOf, matchesIfNoneMatch } from './etag.ts';
+import { expandPath } from './expand-path.ts';
 import type { LoadedPage, Operation, Read, SecretRead } from './operation.ts';
-
-/**
- * Replaces the placeholders of a path template by path parameters of the request. A placeholder without such a
- * parameter is replaced by the field of the reply with its name.
- */
-export const expandPath = (template: string, params: Record<string, string>, reply: unknown): string =>
-  template.replace(/:([a-z_]+)/g, (_, name: string) => params[name] ?? String((reply as Record<string, unknown>)?.[name] ?? ''));
 
 const nextLink = (url: string, cursor: string): string => {
   const next = new URL(url);

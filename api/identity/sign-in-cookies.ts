@@ -28,8 +28,7 @@ export const createCookies = (publicUrl: string) => {
   return {
     origin,
     session: (c: Context): string | undefined => getCookie(c, sessionName),
-    setSession: (c: Context, cookie: string): void =>
-      setCookie(c, sessionName, cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
+    setSession: (c: Context, cookie: string): void => setCookie(c, sessionName, cookie, { ...options, maxAge: SIGN_IN_TTL_SECONDS }),
     clearSession: (c: Context): void => void deleteCookie(c, sessionName, options),
     flow: (c: Context, state: string): string | undefined => getCookie(c, flowName(state)),
     setFlow: (c: Context, state: string, sealed: string): void =>

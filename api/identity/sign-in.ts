@@ -78,7 +78,8 @@ const finishSignIn =
       throw new Refusal('unauthorized', 'This browser has no such sign-in in progress, or it has expired: start again at /auth/login');
     const { claims, state, returnTo } = await attempt(c, () => flow.finish(new URL(c.req.url).search, sealed));
     const user = await resolveSignedInUser(runtime.context(requestInfoOf(c, runtime, signInPrincipal)), claims, isMember);
-    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, { by: 'oidc', state })).state;
+    const { cookie } = (await signIn(runtime.context(requestInfoOf(c, runtime, principalOf(user.state))), user.id, { by: 'oidc', state }))
+      .state;
     cookies.setSession(c, cookie);
     return c.body(null, 303, { location: returnTo });
   };

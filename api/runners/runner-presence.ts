@@ -8,7 +8,7 @@ import { connectedSince, lastSeen, type RunnerConnection } from '../../domain/ru
 import { keysBefore, unexpiredKeys } from '../../projections/runners/runner-credential.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { firstMessageAt, lastAcknowledgedAt, messagesAfter } from '../../projections/webhooks/runner-queue.queries.ts';
-import type { Ctx, Operations } from '../http/operation.ts';
+import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
 export const RunnerPresence = z

@@ -6,7 +6,7 @@ import * as Session from '../../domain/sessions/session.ts';
 import { tenantCount } from '../../projections/read-model.ts';
 import { countSessions, type SessionFilter, sessionsOnPage } from '../../projections/sessions/session.queries.ts';
 import { AuditSessionDetailResponse, AuditSessionListItem, sessionCounter, sessions } from '../../projections/sessions/session.ts';
-import type { Ctx, Operations } from '../http/operation.ts';
+import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Decimal, hasFilters, TimeRange } from '../http/paging.ts';
 import { readSession, transcriptQuery } from './session-transcript.ts';

@@ -14,7 +14,7 @@ import {
   TaskMessageRead,
   TaskSessionRead,
 } from '../../projections/sessions/session.ts';
-import type { Ctx, Operation, Operations } from '../http/operation.ts';
+import type { Ctx, Operation } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 import { readSession, transcriptQuery } from './session-transcript.ts';

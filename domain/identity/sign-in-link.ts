@@ -49,7 +49,10 @@ export const use =
   (link: SignInLink): SignInLinkEvent[] => {
     if (!isSameDigest(link.digest, digest)) throw new Refusal('unauthorized', `This sign-in link is not valid: ${ADVICE}`);
     if (link.status === 'used')
-      throw new Refusal('unauthorized', `This link was used at ${link.used_at}${link.used_from ? ` from ${link.used_from}` : ''}: ${ADVICE}`);
+      throw new Refusal(
+        'unauthorized',
+        `This link was used at ${link.used_at}${link.used_from ? ` from ${link.used_from}` : ''}: ${ADVICE}`,
+      );
     if (link.expires_at <= at) throw new Refusal('unauthorized', `This link expired at ${link.expires_at}: ${ADVICE}`);
     return [{ type: 'SignInLinkUsed', data: { ip } }];
   };

@@ -1,4 +1,4 @@
-import { LINK_TTL_MINUTES, issueSignInLink } from '../../commands/identity/sign-in-link.ts';
+import { issueSignInLink, LINK_TTL_MINUTES } from '../../commands/identity/sign-in-link.ts';
 import { Email } from '../../domain/fields.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../eventstore/client.ts';

@@ -7,9 +7,13 @@ import type { IssuerConfig } from './issuer.ts';
 
 /**
  * The ways in which people sign in. `verify` checks a token of the issuer; it is null if no issuer is configured.
- * `flow` is for people who use a browser.
+ * `flow` is for people who use a browser; without the id of a client, `isForBrowsers` is false and it refuses them.
  */
-export type SignInMethods = { readonly verify: ((token: string) => Promise<Claims>) | null; readonly flow: CodeFlow };
+export type SignInMethods = {
+  readonly verify: ((token: string) => Promise<Claims>) | null;
+  readonly flow: CodeFlow;
+  readonly isForBrowsers: boolean;
+};
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
@@ -22,7 +26,7 @@ const unconfiguredFlow = (variable: string): CodeFlow => {
 };
 
 /** The methods if no issuer is configured: callers authenticate by API key only. */
-export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER') };
+export const API_KEYS_ONLY: SignInMethods = { verify: null, flow: unconfiguredFlow('OIDC_ISSUER'), isForBrowsers: false };
 
 /**
  * Opens the configured sign-in methods. The OIDC libraries are loaded only if an issuer is configured. The issuer is
@@ -44,5 +48,6 @@ export const openSignInMethods = async (
   return {
     verify: tokenVerifier(issuer, config, logger),
     flow: config.oidcClientId === undefined ? unconfiguredFlow('OIDC_CLIENT_ID') : codeFlow({ issuer, publicUrl, key, now, logger }),
+    isForBrowsers: config.oidcClientId !== undefined,
   };
 };

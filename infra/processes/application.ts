@@ -29,6 +29,7 @@ import { API_KEYS_ONLY, type SignInMethods } from '../oidc/sign-in.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import { accessRefusalWriter } from '../refusals/access-refusals.ts';
 import type { Vault } from '../vault/vault.ts';
+import { mountConsole } from './console.ts';
 import { type RequestAuthentication, requestAuthentication } from './request-authentication.ts';
 import { createUsageRecorder } from './usage-recorder.ts';
 
@@ -137,6 +138,7 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
       mountSignIn(hono, runtime, signInDeps);
       mountDirectSignIn(hono, runtime, { ...signInDeps, byKey: authenticator.byKey });
       mountInvitations(hono, runtime, { attempt });
+      mountConsole(hono, { operations: parts.operations, cookies, hasIssuer: signIn.isForBrowsers });
       parts.plainRoutes(hono, runtime, attempt);
     },
     corsOrigins: parts.corsOrigins,

@@ -10,7 +10,12 @@ import { MARKER_STREAM } from './platform-id.ts';
  * Creates what an empty log needs at the first start. Does nothing if the log is already marked as seeded. `show` gets
  * the first API key before the log is marked. If the process crashes in between, the next start shows the key again.
  */
-export const seed = async (log: Log, ctx: Ctx, adminKey: string | undefined, show: (first: FirstKey) => void | Promise<void>): Promise<void> => {
+export const seed = async (
+  log: Log,
+  ctx: Ctx,
+  adminKey: string | undefined,
+  show: (first: FirstKey) => void | Promise<void>,
+): Promise<void> => {
   if (await log.last(MARKER_STREAM)) return;
   const first = await seedPlatform(ctx, adminKey);
   await show(first);

@@ -261,9 +261,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   });
   const seedOnce = async (): Promise<void> => {
     const ctx = systemContext();
-    await seed(log, ctx, config.annalsAdminKey, async (first) =>
-      deliverFirstKey(first, signInUrl(publicUrl, await issueSignInLink(ctx))),
-    );
+    await seed(log, ctx, config.annalsAdminKey, async (first) => deliverFirstKey(first, signInUrl(publicUrl, await issueSignInLink(ctx))));
     await checkAdminKey(systemContext(), config.annalsAdminKey, (line) => notify(logger, line));
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');

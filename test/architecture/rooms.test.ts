@@ -98,9 +98,9 @@ const FOLDERS: Record<string, string[]> = {
   domain: AREAS,
   commands: AREAS,
   projections: [...AREAS, 'engine'],
-  api: [...AREAS, 'http'],
+  api: [...AREAS, 'http', 'console', 'console/pages', 'console/parts', 'console/browser'],
   infra: INFRA_FOLDERS,
-  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'faults', 'fixtures', 'http', 'live', 'store', 'two-tenants'],
+  test: [...AREAS, ...INFRA_FOLDERS, 'architecture', 'bench', 'console', 'faults', 'fixtures', 'http', 'live', 'store', 'two-tenants'],
 };
 
 const MAX_LINES = 300;

@@ -63,9 +63,13 @@ onPlatform('a sign-in link is refused if it is late, altered, unknown, or sent b
   for (const wrong of [`${code}x`, code.slice(0, -1), id!, `${id}.`, 'x', `c${'0'.repeat(24)}.abc`])
     assert.is((await post(p, '/auth/link', { code: wrong })).status, 401, wrong);
   assert.is((await p.send('GET', `/auth/link?code=${code}`, { key: '' })).status, 405);
-  const foreign: Record<string, string>[] = [{}, { origin: 'https://elsewhere.example' }, { origin: 'null' }, { 'sec-fetch-site': 'same-site' }];
-  for (const headers of foreign)
-    assert.is((await post(p, '/auth/link', { code }, headers)).status, 403, JSON.stringify(headers));
+  const foreign: Record<string, string>[] = [
+    {},
+    { origin: 'https://elsewhere.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
+  for (const headers of foreign) assert.is((await post(p, '/auth/link', { code }, headers)).status, 403, JSON.stringify(headers));
   for (const body of [{}, { code, other: 1 }, { code, return_to: '//elsewhere.example' }, { code, return_to: '/\\elsewhere.example' }])
     assert.is((await post(p, '/auth/link', body)).status, 422, JSON.stringify(body));
   const startedAt = Date.now();

@@ -1,0 +1,10 @@
+import type { Page } from './console/page.ts';
+import { agentPage } from './console/pages/agent.ts';
+import { agentListPage } from './console/pages/agent-list.ts';
+import { auditPage } from './console/pages/audit.ts';
+import { deliveryPage } from './console/pages/delivery.ts';
+import { deliveryListPage } from './console/pages/delivery-list.ts';
+import { overviewPage } from './console/pages/overview.ts';
+
+/** The pages of the console. */
+export const consolePages: readonly Page[] = [overviewPage, deliveryListPage, deliveryPage, agentListPage, agentPage, auditPage];

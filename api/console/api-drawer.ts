@@ -1,0 +1,44 @@
+import type { Call } from '../http/ask.ts';
+import { icon } from './parts/icon.ts';
+import { copyButton } from './parts/short-id.ts';
+import { tags } from './parts/tags.ts';
+import { duration } from './parts/time.ts';
+import type { Visit } from './visit.ts';
+
+const { details, summary, ul, li, code, span, pre, div, a, p } = tags;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A call as a command line for a shell. It names the credential by a variable. */
+export const curlOf = (origin: string, { method, path, body }: Call): string =>
+  [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`,
+    `-H "Authorization: Bearer $ANNALS_KEY"`,
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
+  ].join(' \\\n  ');
+
+/** Lists the calls that made the page, each with its duration and as a command line. */
+export const apiDrawer = ({ calls, origin }: Visit) =>
+  details(
+    { class: 'drawer' },
+    summary(null, icon('square-terminal'), span(null, `Made from ${calls.length} API ${calls.length === 1 ? 'call' : 'calls'}`)),
+    div(
+      { class: 'drawer-body' },
+      p({ class: 'quiet' }, 'This page shows what these calls return. ', a({ href: '/docs' }, 'API reference')),
+      ul(
+        null,
+        ...calls.map((call) =>
+          li(
+            null,
+            div(
+              { class: 'row' },
+              code(null, call.method),
+              code({ class: 'grow' }, call.path),
+              span({ class: 'quiet' }, duration(call.milliseconds)),
+            ),
+            div({ class: 'copyable' }, pre(null, curlOf(origin, call)), copyButton(curlOf(origin, call), 'the command')),
+          ),
+        ),
+      ),
+    ),
+  );

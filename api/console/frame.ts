@@ -1,0 +1,195 @@
+import { jsx } from 'hono/jsx';
+import { apiDrawer } from './api-drawer.ts';
+import { navigationOf } from './navigation.ts';
+import type { NavEntry } from './page.ts';
+import { AssetBase, icon } from './parts/icon.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { type MyTenant, THEMES, tenantPath, type Visit } from './visit.ts';
+
+const {
+  html,
+  head,
+  meta,
+  title,
+  link,
+  script,
+  body,
+  a,
+  nav,
+  div,
+  header,
+  main,
+  span,
+  ul,
+  li,
+  form,
+  button,
+  details,
+  summary,
+  input,
+  strong,
+  ol,
+} = tags;
+
+export type Framed = {
+  readonly title: string;
+  readonly nav: string;
+  readonly trail: readonly (readonly [string, string])[];
+  readonly content: readonly Child[];
+};
+
+const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs'] as const;
+
+const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string, content: Child): string => {
+  const page = html(
+    { lang: 'en', 'data-theme': theme },
+    head(
+      null,
+      meta({ charset: 'utf-8' }),
+      meta({ name: 'viewport', content: 'width=device-width, initial-scale=1' }),
+      meta({ name: 'color-scheme', content: theme === 'system' ? 'light dark' : theme }),
+      title(null, `${name} · Annals`),
+      link({ rel: 'stylesheet', href: `${assets}/console.css` }),
+      link({ rel: 'icon', type: 'image/svg+xml', href: `${assets}/favicon.svg` }),
+      link({ rel: 'preload', as: 'font', type: 'font/woff2', href: `${assets}/geist.woff2`, crossorigin: 'anonymous' }),
+      ...SCRIPTS.map((file) => script({ type: 'module', src: `${assets}/${file}` })),
+    ),
+    body(null, content),
+  );
+  return `<!doctype html>${jsx(AssetBase.Provider, { value: assets }, page).toString()}`;
+};
+
+const brand = () => a({ href: '/console', class: 'brand' }, icon('git-commit-horizontal'), span(null, 'Annals'));
+
+const initials = (name: string): string => [...name.trim()].slice(0, 1).join('').toUpperCase();
+
+const tenantSwitcher = (tenants: readonly MyTenant[], current: string | undefined) => {
+  const shown = tenants.find(({ id }) => id === current);
+  const name = shown?.name ?? (current === undefined ? 'Platform' : 'Another tenant');
+  const label = [span({ class: 'avatar', 'aria-hidden': 'true' }, initials(name)), strong(null, name), icon('chevrons-up-down')];
+  return details(
+    { class: 'switcher' },
+    summary({ 'aria-label': `Tenant: ${name}` }, ...label),
+    ul(
+      null,
+      ...tenants.map(({ id, name: each, role }) =>
+        li(
+          null,
+          a(
+            { href: tenantPath(id), 'aria-current': id === current ? 'true' : null },
+            span({ class: 'avatar', 'aria-hidden': 'true' }, initials(each)),
+            span(null, each),
+            span({ class: 'quiet' }, role ?? ''),
+          ),
+        ),
+      ),
+    ),
+  );
+};
+
+const navList = (entries: readonly NavEntry[], current: string) =>
+  ul(
+    null,
+    ...entries.map(({ label, icon: name, path, hotkey }) =>
+      li(
+        null,
+        a({ href: path, 'aria-current': label === current ? 'page' : null, 'data-hotkey': hotkey ?? null }, icon(name), span(null, label)),
+      ),
+    ),
+  );
+
+const THEME_ICONS = { system: 'sun-moon', light: 'sun', dark: 'moon' } as const;
+
+const themeSwitch = ({ theme, url }: Visit) =>
+  form(
+    { method: 'post', action: '/console/preferences', class: 'themes', 'aria-label': 'Theme' },
+    input({ type: 'hidden', name: 'return_to', value: url }),
+    ...THEMES.map((each) =>
+      button(
+        {
+          name: 'theme',
+          value: each,
+          class: 'ghost small',
+          'aria-pressed': String(each === theme),
+          'aria-label': `${each} theme`,
+          title: `${each} theme`,
+        },
+        icon(THEME_ICONS[each]),
+      ),
+    ),
+  );
+
+const visitor = (visit: Visit) => {
+  const { me } = visit;
+  if (!me) return null;
+  const name = me.user?.name ?? me.user?.email ?? 'Signed in';
+  return div(
+    { class: 'visitor' },
+    div(
+      { class: 'who' },
+      span({ class: 'avatar round', 'aria-hidden': 'true' }, initials(name)),
+      div(null, strong(null, name), me.user?.email && me.user.email !== name ? span({ class: 'quiet' }, me.user.email) : null),
+    ),
+    div(
+      { class: 'row' },
+      themeSwitch(visit),
+      form(
+        { method: 'post', action: '/console/sign-out' },
+        button({ class: 'ghost small', 'aria-label': 'Sign out', title: 'Sign out' }, icon('log-out')),
+      ),
+    ),
+  );
+};
+
+const sidebar = (visit: Visit, current: string) => {
+  const entries = navigationOf(visit);
+  return div(
+    { id: 'nav', popover: 'auto', class: 'sidebar' },
+    brand(),
+    tenantSwitcher(visit.me?.tenants ?? [], visit.params.tenant_id),
+    nav(
+      { 'aria-label': 'Main' },
+      navList(entries.tenant, current),
+      entries.platform.length > 0 ? div({ class: 'nav-title' }, 'Platform') : null,
+      entries.platform.length > 0 ? navList(entries.platform, current) : null,
+    ),
+    visitor(visit),
+  );
+};
+
+const breadcrumb = (trail: Framed['trail'], name: string) =>
+  nav(
+    { 'aria-label': 'Breadcrumb', class: 'breadcrumb' },
+    ol(
+      null,
+      ...trail.map(([label, path]) => li(null, a({ href: path }, label), icon('chevron-right'))),
+      li({ 'aria-current': 'page' }, name),
+    ),
+  );
+
+/** Renders a page of a signed-in visitor in its frame, as a whole HTML document. */
+export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content }: Framed): string =>
+  document(
+    assets,
+    visit,
+    name,
+    div(
+      { class: 'frame' },
+      a({ href: '#main', class: 'skip' }, 'Skip to the content'),
+      sidebar(visit, current),
+      div(
+        { class: 'column' },
+        header(
+          { class: 'top' },
+          button({ class: 'ghost menu', popovertarget: 'nav', 'aria-label': 'Menu' }, icon('menu')),
+          breadcrumb(trail, name),
+        ),
+        main({ id: 'main', tabindex: -1 }, ...content),
+        apiDrawer(visit),
+      ),
+    ),
+  );
+
+/** Renders a page of its own, without navigation, such as the sign-in. */
+export const plainDocument = (assets: string, visit: Pick<Visit, 'theme'>, name: string, ...content: Child[]): string =>
+  document(assets, visit, name, main({ id: 'main', class: 'alone' }, div({ class: 'alone-brand' }, brand()), ...content));

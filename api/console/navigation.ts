@@ -1,0 +1,19 @@
+import type { NavEntry } from './page.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const TENANT_PAGES: readonly NavEntry[] = [
+  { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
+  { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
+  { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+  { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
+];
+
+const PLATFORM_PAGES: readonly NavEntry[] = [];
+
+/** The navigation entries of the visitor: those that the visitor may open. */
+export const navigationOf = (visit: Visit): { readonly tenant: readonly NavEntry[]; readonly platform: readonly NavEntry[] } => {
+  const { tenant_id } = visit.params;
+  const ofTenant = tenant_id === undefined ? [] : TENANT_PAGES.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));
+  const allowed = (entries: readonly NavEntry[]) => entries.filter(({ permit }) => visit.may(permit));
+  return { tenant: allowed(ofTenant), platform: allowed(PLATFORM_PAGES) };
+};

@@ -1,0 +1,37 @@
+import type { Answer } from '../http/ask.ts';
+import type { IconName } from './parts/icon.ts';
+import type { Child } from './parts/tags.ts';
+import type { Visit } from './visit.ts';
+
+type Answers = Readonly<Record<string, Answer<unknown>>>;
+type Calls<T extends Answers> = { readonly [Name in keyof T]: Promise<T[Name]> };
+
+type PageOf<T extends Answers> = {
+  readonly path: string;
+  /** The permission on the tenant that the page needs, `platform`, or `any` for a page of every visitor. */
+  readonly permit: string;
+  /** The navigation entry under which the page lies. */
+  readonly nav: string;
+  /** The categories of streams whose events change the page. */
+  readonly categories?: readonly string[];
+  /** Starts the calls of the page. The visitor sees the 404 page if the first one answers 403 or 404. */
+  readonly asks: (visit: Visit) => Calls<T>;
+  readonly title: (answers: T, visit: Visit) => string;
+  /** The way to the page: names and paths of the pages above it. */
+  readonly trail?: (visit: Visit) => readonly (readonly [string, string])[];
+  readonly view: (answers: T, visit: Visit) => readonly Child[];
+};
+
+export type Page = PageOf<Answers>;
+
+/** Defines a page: what it asks the API, and how it shows the answers. */
+export const page = <T extends Answers>(row: PageOf<T>): Page => row as unknown as Page;
+
+/** An entry of the navigation. */
+export type NavEntry = {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly path: string;
+  readonly permit: string;
+  readonly hotkey?: string;
+};

@@ -1,0 +1,105 @@
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { deliveryTable } from '../parts/delivery-row.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { section, h2, div, a, ul, li, span, code, strong } = tags;
+
+const RECENT = 8;
+
+const titled = (title: string, href: string, ...content: Parameters<typeof section>[1][]) =>
+  section(
+    { class: 'panel' },
+    div({ class: 'panel-head' }, h2(null, title), a({ href, class: 'more' }, 'All', icon('arrow-right'))),
+    ...content,
+  );
+
+const nameOf = ({ tenant }: Visit): string => tenant?.name ?? 'Tenant';
+
+/** The first page of a tenant: what arrived last, for which agents, and what people changed. */
+export const overviewPage = page({
+  path: '/console/t/:tenant_id',
+  permit: 'tenant:read',
+  nav: 'Overview',
+  categories: ['delivery', 'agent'],
+  asks: ({ ask, rows, params, may }) => {
+    const tenant_id = params.tenant_id!;
+    return {
+      deliveries: ask(rows.listTenantDeliveries, { tenant_id, limit: RECENT }),
+      agents: ask(rows.listAgents, { tenant_id, limit: RECENT }),
+      ...(may('tenant:audit:read') ? { audit: ask(rows.listAuditLogs, { tenant_id, limit: RECENT }) } : {}),
+    };
+  },
+  title: (_, visit) => nameOf(visit),
+  view: ({ deliveries, agents, audit }, visit) => {
+    const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+    const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
+    return [
+      heading(
+        nameOf(visit),
+        visit.tenant ? `You are ${visit.tenant.role} of this tenant.` : 'You read this tenant as a super-admin. Each read is recorded.',
+      ),
+      titled(
+        'Latest deliveries',
+        at('/deliveries'),
+        panel(deliveries, (found) =>
+          found.length > 0
+            ? deliveryTable(found, { tenantPath: at, agents: names }, 'Latest deliveries')
+            : emptyState(
+                {
+                  icon: 'inbox',
+                  title: 'No deliveries yet',
+                  why: 'Webhook calls, skill calls and cron messages appear here as they arrive.',
+                },
+                code(null, `annals trigger github.push --integration <id>`),
+              ),
+        ),
+      ),
+      div(
+        { class: 'columns' },
+        titled(
+          'Agents',
+          at('/agents'),
+          panel(agents, (found) =>
+            found.length > 0
+              ? ul(
+                  { class: 'lines' },
+                  ...found.map(({ id, name, slug, is_active }) =>
+                    li(
+                      { 'data-kind': 'agent', 'data-id': id },
+                      a({ href: at(`/agents/${id}`), class: 'row-link' }, icon('bot'), strong(null, name), span({ class: 'quiet' }, slug)),
+                      badge(is_active ? 'active' : 'inactive'),
+                    ),
+                  ),
+                )
+              : emptyState({
+                  icon: 'bot',
+                  title: 'No agents yet',
+                  why: 'Deliveries are sent to the runner of an agent, so an agent comes first.',
+                }),
+          ),
+        ),
+        audit
+          ? titled(
+              'Latest changes',
+              at('/audit'),
+              panel(audit, (found) =>
+                ul(
+                  { class: 'lines' },
+                  ...found.map(({ id, summary, created_at }) =>
+                    li({ 'data-kind': 'audit', 'data-id': id }, span({ class: 'sentence' }, summary), ago(created_at)),
+                  ),
+                ),
+              ),
+            )
+          : null,
+      ),
+    ];
+  },
+});

@@ -1,0 +1,37 @@
+import { type IconName, icon } from './icon.ts';
+import { tags } from './tags.ts';
+
+const { span } = tags;
+
+/** What a state means for its reader. The hue says this, and an icon and a word say it, too. */
+export type Tone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
+
+const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
+  accepted: ['good', 'circle-check'],
+  acknowledged: ['good', 'check-check'],
+  done: ['good', 'check-check'],
+  completed: ['good', 'circle-check'],
+  active: ['good', 'circle-check'],
+  live: ['good', 'radio'],
+  connected: ['good', 'radio'],
+  blocked: ['warn', 'ban'],
+  paused: ['warn', 'circle-pause'],
+  behind: ['warn', 'timer'],
+  expired: ['warn', 'timer'],
+  rejected: ['bad', 'shield-x'],
+  failed: ['bad', 'circle-x'],
+  terminated: ['bad', 'circle-x'],
+  max_deliveries: ['bad', 'circle-x'],
+  dead: ['dead', 'skull'],
+  waiting: ['busy', 'clock'],
+  running: ['busy', 'circle-dot'],
+  rebuilding: ['busy', 'refresh-cw'],
+  ready: ['busy', 'circle-dot'],
+  inactive: ['calm', 'circle-dashed'],
+};
+
+/** A state as a word with an icon and a colour. */
+export const badge = (state: string, word: string = state.replaceAll('_', ' ')) => {
+  const [tone, name] = STATES[state] ?? ['calm', 'circle'];
+  return span({ class: `badge ${tone}`, 'data-state': state }, icon(name), word);
+};

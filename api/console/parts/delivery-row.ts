@@ -1,0 +1,66 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import type { deliveryListOperations } from '../../webhooks/delivery-list.ts';
+import { badge } from './badge.ts';
+import { icon } from './icon.ts';
+import { type Child, tags } from './tags.ts';
+import { ago, between, duration } from './time.ts';
+
+const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
+
+export type Delivery = ReplyOf<(typeof deliveryListOperations)['listTenantDeliveries']>[number];
+
+/** The state that matters to the reader: that at the runner, or why there is none. */
+export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
+  outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
+
+const size = (bytes: number): string =>
+  bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
+
+/** How long a delivery took from its arrival to its acknowledgement. */
+const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
+  acknowledged_at ? duration(Math.max(0, between(received_at, acknowledged_at))) : span({ class: 'quiet' }, '—');
+
+export type Names = { readonly tenantPath: (rest: string) => string; readonly agents: ReadonlyMap<string, string> };
+
+const rowOf = (delivery: Delivery, { tenantPath, agents }: Names) =>
+  tr(
+    { 'data-kind': 'delivery', 'data-id': delivery.id },
+    td(
+      { class: 'main-cell' },
+      a({ href: tenantPath(`/deliveries/${delivery.id}`), class: 'row-link' }, span({ class: 'event' }, delivery.event ?? 'unknown event')),
+      div(
+        { class: 'quiet' },
+        delivery.provider ?? 'not verified',
+        delivery.reason ? ` · ${delivery.reason}` : '',
+        delivery.replay_suspect ? ' · seen before' : '',
+      ),
+    ),
+    td({ class: 'state-cell' }, badge(stateOf(delivery))),
+    td({ class: 'wide-only' }, icon('bot'), ' ', agents.get(delivery.agent_id) ?? 'an agent'),
+    td({ class: 'number wide-only' }, size(delivery.size_bytes)),
+    td({ class: 'number wide-only' }, tookOf(delivery)),
+    td({ class: 'number' }, ago(delivery.received_at)),
+  );
+
+/** A table of deliveries. */
+export const deliveryTable = (rows: readonly Delivery[], names: Names, title: string) =>
+  div(
+    { class: 'table-box' },
+    table(
+      { class: 'list' },
+      caption({ class: 'hidden' }, title),
+      thead(
+        null,
+        tr(
+          null,
+          th({ scope: 'col' }, 'Event'),
+          th({ scope: 'col' }, 'State'),
+          th({ scope: 'col', class: 'wide-only' }, 'Agent'),
+          th({ scope: 'col', class: 'number wide-only' }, 'Size'),
+          th({ scope: 'col', class: 'number wide-only' }, 'Took'),
+          th({ scope: 'col', class: 'number' }, 'Received'),
+        ),
+      ),
+      tbody(null, ...rows.map((delivery) => rowOf(delivery, names))),
+    ),
+  );

@@ -1,0 +1,26 @@
+import { type Child, tags } from './tags.ts';
+
+const { nav, a, form, input, button, label, span } = tags;
+
+type Option = { readonly value: string | null; readonly label: Child; readonly href: string };
+
+/** Links that filter a list by one of some values. */
+export const filterTabs = (name: string, current: string | null, options: readonly Option[]) =>
+  nav(
+    { 'aria-label': name, class: 'tabs' },
+    ...options.map(({ value, label: text, href }) => a({ href, 'aria-current': value === current ? 'true' : null }, text)),
+  );
+
+/** A search field that keeps the other filters of the page. */
+export const searchField = (
+  action: string,
+  { name, value, placeholder }: { name: string; value: string; placeholder: string },
+  kept: Readonly<Record<string, string>> = {},
+) =>
+  form(
+    { method: 'get', action, class: 'search', role: 'search' },
+    ...Object.entries(kept).map(([key, one]) => input({ type: 'hidden', name: key, value: one })),
+    label({ class: 'hidden', for: `search-${name}` }, placeholder),
+    input({ id: `search-${name}`, type: 'search', name, value, placeholder, 'data-hotkey': '/', autocomplete: 'off' }),
+    button({ class: 'hidden' }, span(null, 'Search')),
+  );

@@ -1,0 +1,11 @@
+import { type Child, tags } from './tags.ts';
+
+const { div, h1, p } = tags;
+
+/** The title of a page, with what belongs beside it at the right. */
+export const heading = (title: Child, subtitle: Child, ...actions: Child[]) =>
+  div(
+    { class: 'heading' },
+    div(null, h1(null, title), subtitle === null ? null : p({ class: 'quiet' }, subtitle)),
+    actions.length > 0 ? div({ class: 'actions' }, ...actions) : null,
+  );

@@ -1,0 +1,62 @@
+import type { Answer } from '../../http/ask.ts';
+import type { HistoryEntry } from '../../http/history-schemas.ts';
+import { icon } from './icon.ts';
+import { problemPanel } from './problem-panel.ts';
+import { shortId } from './short-id.ts';
+import { type Child, tags } from './tags.ts';
+import { ago } from './time.ts';
+
+const { ol, li, div, strong, span, code, details, summary, table, tbody, tr, th, td, del, ins, p } = tags;
+
+const MAX_TEXT = 400;
+
+const shown = (value: unknown): string => {
+  if (value === null || value === undefined) return '—';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+};
+
+/** `AgentModelChainReordered` as words: `Agent model chain reordered`. */
+export const wordsOf = (type: string): string => {
+  const [first = '', ...rest] = type.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
+  return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
+};
+
+const changeTable = ({ changes }: HistoryEntry): Child =>
+  changes.length === 0
+    ? null
+    : table(
+        { class: 'changes' },
+        tbody(
+          null,
+          ...changes.map(({ pointer, from, to }) =>
+            tr(null, th({ scope: 'row' }, code(null, pointer)), td(null, del(null, shown(from))), td(null, ins(null, shown(to)))),
+          ),
+        ),
+      );
+
+const who = ({ actor }: HistoryEntry): string =>
+  actor.kind === 'system' ? actor.id : actor.kind === 'agent' ? 'the runner of the agent' : 'a person';
+
+const entryOf = (entry: HistoryEntry) =>
+  li(
+    { 'data-kind': 'event', 'data-id': entry.event_id, 'data-position': entry.position },
+    span({ class: 'dot' }, icon('git-commit-horizontal')),
+    details(
+      { open: entry.changes.length > 0 && entry.changes.length <= 4 },
+      summary(null, strong(null, wordsOf(entry.type)), span({ class: 'quiet' }, ' by ', who(entry), ', ', ago(entry.at))),
+      changeTable(entry),
+      div(
+        { class: 'quiet row' },
+        span(null, 'Event ', shortId(entry.event_id, 'the event id')),
+        span(null, 'Position ', code(null, entry.position)),
+      ),
+    ),
+  );
+
+/** The events of a resource, the newest first, each with the fields that it changed. */
+export const historyList = (answer: Answer<readonly HistoryEntry[]>): Child => {
+  if (!answer.ok) return problemPanel(answer.problem);
+  if (answer.value.length === 0) return p({ class: 'quiet' }, 'No events.');
+  return ol({ class: 'history' }, ...answer.value.map(entryOf));
+};

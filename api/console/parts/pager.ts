@@ -1,0 +1,24 @@
+import type { Answer } from '../../http/ask.ts';
+import { icon } from './icon.ts';
+import { tags } from './tags.ts';
+
+const { nav, a, span } = tags;
+
+/** Returns the cursor of the next page of a list, from the Link header; null on the last page. */
+export const nextCursor = ({ headers }: Pick<Answer<unknown>, 'headers'>): string | null => {
+  const path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  return path === undefined ? null : new URL(path, 'http://localhost').searchParams.get('cursor');
+};
+
+/** Links to the next page of a list and back to its start. `linkTo` returns the URL of the page at a cursor. */
+export const pager = (answer: Answer<unknown>, isFirst: boolean, linkTo: (cursor: string | null) => string) => {
+  const next = nextCursor(answer);
+  if (next === null && isFirst) return null;
+  return nav(
+    { 'aria-label': 'Pages of the list', class: 'pager' },
+    isFirst ? span(null) : a({ class: 'button', href: linkTo(null) }, icon('arrow-left'), 'Newest'),
+    next === null
+      ? span({ class: 'quiet' }, 'End of the list')
+      : a({ class: 'button', href: linkTo(next), rel: 'next' }, 'Older', icon('arrow-right')),
+  );
+};

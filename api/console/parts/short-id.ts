@@ -1,0 +1,19 @@
+import { jsx } from 'hono/jsx';
+import { icon } from './icon.ts';
+import { tags } from './tags.ts';
+
+const { code, button, span } = tags;
+
+/** The first and the last characters of an id. */
+export const abbreviated = (id: string): string => (id.length <= 12 ? id : `${id.slice(0, 4)}…${id.slice(-4)}`);
+
+/** A button that copies a text. Without script, it is hidden. */
+export const copyButton = (text: string, what: string) =>
+  jsx(
+    'copy-button',
+    { 'data-text': text },
+    button({ type: 'button', class: 'ghost small', 'aria-label': `Copy ${what}`, title: `Copy ${what}` }, icon('copy')),
+  );
+
+/** An id in short, with a button that copies it in full. */
+export const shortId = (id: string, what = 'the id') => span({ class: 'id' }, code({ title: id }, abbreviated(id)), copyButton(id, what));

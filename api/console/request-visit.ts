@@ -1,0 +1,72 @@
+import type { Context, Hono } from 'hono';
+import { getCookie } from 'hono/cookie';
+import { type Call, createAsk, type Send } from '../http/ask.ts';
+import type { Rows } from './rows.ts';
+import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
+
+export const THEME_COOKIE = 'annals_theme';
+
+/** The headers of the visitor's request that a call of an operation repeats, so that it is decided and recorded alike. */
+const REPEATED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
+
+/** What the handlers of the console know about a request from the application around it. */
+export type ConsoleEnv = {
+  readonly incoming?: { readonly socket?: unknown };
+  /** The id of the visitor's request, which its calls share. */
+  readonly requestId: string;
+};
+
+/** Creates the function that calls the API within this process, with the visitor's own cookie. */
+export const sendAsVisitor =
+  (app: Pick<Hono, 'request'>, c: Context): Send =>
+  async ({ method, path, body, headers }) => {
+    const { incoming, requestId } = c.env as ConsoleEnv;
+    const repeated = REPEATED_HEADERS.flatMap((name) => {
+      const value = c.req.header(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    const sent = { ...Object.fromEntries(repeated), 'x-request-id': requestId, ...headers };
+    const env = incoming ? { incoming: { headers: sent, socket: incoming.socket } } : undefined;
+    return app.request(path, { method, headers: sent, ...(body === undefined ? {} : { body }) }, env);
+  };
+
+export const themeOf = (c: Context): Theme => {
+  const chosen = getCookie(c, THEME_COOKIE);
+  return THEMES.find((theme) => theme === chosen) ?? 'system';
+};
+
+export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Rows; readonly origin: string };
+
+/** Creates the visit of a request, without the visitor. */
+export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
+  const url = new URL(c.req.url);
+  const calls: Call[] = [];
+  return {
+    path: url.pathname,
+    url: `${url.pathname}${url.search}`,
+    params: c.req.param() as Record<string, string>,
+    query: url.searchParams,
+    me: null,
+    tenant: null,
+    may: () => false,
+    ask: createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
+    rows,
+    calls,
+    theme: themeOf(c),
+    origin,
+    requestId: (c.env as ConsoleEnv).requestId,
+  };
+};
+
+const mayIn = (me: Me, tenant: Visit['tenant'], permission: string): boolean => {
+  if (permission === 'any' || me.permissions.includes(permission)) return true;
+  // A super-admin may read every tenant. Each such read is recorded.
+  if (me.permissions.includes('platform')) return true;
+  return tenant?.permissions.includes(permission) ?? false;
+};
+
+/** Adds the visitor to a visit. */
+export const withVisitor = (visit: Visit, me: Me): Visit => {
+  const tenant = me.tenants.find(({ id }) => id === visit.params.tenant_id) ?? null;
+  return { ...visit, me, tenant, may: (permission) => mayIn(me, tenant, permission) };
+};

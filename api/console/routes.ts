@@ -1,0 +1,191 @@
+import { type Context, Hono } from 'hono';
+import { setCookie } from 'hono/cookie';
+import type { Problem } from '../http/ask.ts';
+import type { Operations } from '../http/operation.ts';
+import { assertOwnPage, type SignInCookies } from '../identity/sign-in-cookies.ts';
+import { framed } from './frame.ts';
+import { SECURITY_HEADERS } from './headers.ts';
+import type { Page } from './page.ts';
+import { emptyState } from './parts/empty-state.ts';
+import { problemPanel } from './parts/problem-panel.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf, withVisitor } from './request-visit.ts';
+import type { Rows } from './rows.ts';
+import { linkPage, signInPage } from './sign-in.ts';
+import { THEMES, tenantPath, type Visit } from './visit.ts';
+
+export type ConsoleDeps = {
+  /** The application whose operations the console calls. */
+  readonly app: Pick<Hono, 'request'>;
+  readonly operations: Operations;
+  readonly pages: readonly Page[];
+  readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
+  /** Whether people can sign in at an issuer. */
+  readonly hasIssuer: boolean;
+  /** The path below which the assets are served. */
+  readonly assets: string;
+};
+
+type Frame = Parameters<typeof framed>[2];
+
+const PREFERENCE_TTL_SECONDS = 400 * 86_400;
+const SIGN_IN = '/console/sign-in';
+const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
+
+const { h1, a, p } = tags;
+
+/** The path of a page of the console, or its start. Any other text could lead to another host. */
+const consolePath = (text: string | null | undefined): string =>
+  text && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !text.startsWith('/console//') ? text : '/console';
+
+const signInPath = (visit: Pick<Visit, 'url'>, hadSession: boolean): string =>
+  `${SIGN_IN}?${new URLSearchParams({ return_to: visit.url, ...(hadSession ? { ended: '1' } : {}) })}`;
+
+const htmlResponse = (c: Context, text: string, status: number): Response =>
+  c.body(text, status as 200, {
+    ...SECURITY_HEADERS,
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': String(Buffer.byteLength(text)),
+  });
+
+const redirect = (c: Context, location: string, cookies: readonly string[] = []): Response => {
+  const response = c.body(null, 303, { ...SECURITY_HEADERS, location });
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie);
+  return response;
+};
+
+const unknownPage: Frame = {
+  title: 'Not found',
+  nav: '',
+  trail: [],
+  content: [
+    h1({ class: 'hidden' }, 'Not found'),
+    emptyState(
+      { icon: 'search', title: 'There is no such page', why: 'It does not exist, or you have no access to it.' },
+      a({ class: 'button', href: '/console' }, 'To the start'),
+    ),
+  ],
+};
+
+const failedPage = (problem: Problem): Frame => ({
+  title: 'Not available',
+  nav: '',
+  trail: [],
+  content: [h1(null, 'This page is not available now'), problemPanel(problem), p(null, a({ class: 'button', href: '' }, 'Try again'))],
+});
+
+/** Identifies the visitor. Returns the response that ends the request if that is not possible. */
+const identify = async (c: Context, deps: ConsoleDeps): Promise<Visit | Response> => {
+  const { app, operations, cookies, assets } = deps;
+  const visit = visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
+  if (cookies.session(c) === undefined) return redirect(c, signInPath(visit, false));
+  const me = await visit.ask(visit.rows.readMe, {});
+  if (me.ok) return withVisitor(visit, me.value);
+  if (me.problem.status === 401 || me.problem.status === 403) return redirect(c, signInPath(visit, true));
+  return htmlResponse(c, framed(assets, visit, failedPage(me.problem)), 503);
+};
+
+const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
+  const visit = await identify(c, deps);
+  if (visit instanceof Response) return visit;
+  const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
+  if (!visit.may(page.permit)) return show(unknownPage, 404);
+  const started = Object.entries(page.asks(visit));
+  const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
+  const main = answers[started[0]?.[0] ?? ''];
+  if (main && !main.ok && main.status === 401) return redirect(c, signInPath(visit, true));
+  if (main && !main.ok && [403, 404].includes(main.status)) return show(unknownPage, 404);
+  const title = page.title(answers, visit);
+  const trail = page.trail?.(visit) ?? [];
+  const content: readonly Child[] = page.view(answers, visit);
+  return show({ title, nav: page.nav, trail, content }, main && !main.ok ? main.status : 200);
+};
+
+/** Opens the visitor's tenant, or the platform if they have none. */
+const showStart = (deps: ConsoleDeps) => async (c: Context) => {
+  const visit = await identify(c, deps);
+  if (visit instanceof Response) return visit;
+  const [first] = visit.me?.tenants ?? [];
+  if (first) return redirect(c, tenantPath(first.id));
+  if (visit.may('platform')) return redirect(c, '/console/platform/projections');
+  const nothing = emptyState({
+    icon: 'building-2',
+    title: 'You are not a member of any tenant',
+    why: 'Ask the owner of a tenant to invite you.',
+  });
+  return htmlResponse(c, framed(deps.assets, visit, { title: 'Start', nav: '', trail: [], content: [h1(null, 'Start'), nothing] }), 200);
+};
+
+const formOf = async (c: Context): Promise<Readonly<Record<string, string>>> => Object.fromEntries(new URLSearchParams(await c.req.text()));
+
+/** Calls one of the sign-in routes with the fields of a form. */
+const signInWith = async (c: Context, { app }: ConsoleDeps, path: string, fields: Readonly<Record<string, string>>) => {
+  const headers = { 'content-type': 'application/json' };
+  const response = await sendAsVisitor(app, c)({ method: 'POST', path, body: JSON.stringify(fields), headers });
+  return { response, problem: response.ok ? undefined : ((await response.json()) as Problem) };
+};
+
+const mountSignInPages = (app: Hono, deps: ConsoleDeps): void => {
+  const { assets, hasIssuer, cookies } = deps;
+  app.get(SIGN_IN, (c) => {
+    const visit = visitOf(c, { app: deps.app, rows: deps.operations as unknown as Rows, origin: cookies.origin });
+    const ended = c.req.query('ended') === undefined ? undefined : UNCHANGED;
+    const page = { theme: visit.theme, hasIssuer, ended, returnTo: consolePath(c.req.query('return_to')) };
+    return htmlResponse(c, signInPage(assets, page), 200);
+  });
+  app.post(SIGN_IN, async (c) => {
+    const { key = '', return_to } = await formOf(c);
+    const returnTo = consolePath(return_to);
+    const { response, problem } = await signInWith(c, deps, '/auth/key', { key });
+    if (!problem) return redirect(c, returnTo, response.headers.getSetCookie());
+    const { theme } = visitOf(c, { app: deps.app, rows: deps.operations as unknown as Rows, origin: cookies.origin });
+    return htmlResponse(c, signInPage(assets, { theme, hasIssuer, returnTo, problem }), response.status);
+  });
+  app.get('/console/in', (c) => htmlResponse(c, linkPage(assets, themeIn(c, deps)), 200));
+  app.post('/console/in', async (c) => {
+    const { code = '' } = await formOf(c);
+    const { response, problem } = await signInWith(c, deps, '/auth/link', { code: code.trim() });
+    if (problem) return htmlResponse(c, linkPage(assets, themeIn(c, deps), problem), response.status);
+    return redirect(c, '/console', response.headers.getSetCookie());
+  });
+  app.post('/console/sign-out', async (c) => {
+    const response = await sendAsVisitor(deps.app, c)({ method: 'POST', path: '/auth/logout', headers: {} });
+    return redirect(c, SIGN_IN, response.headers.getSetCookie());
+  });
+};
+
+const themeIn = (c: Context, { app, operations, cookies }: ConsoleDeps) =>
+  visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin }).theme;
+
+const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
+  app.post('/console/preferences', async (c) => {
+    assertOwnPage(c, cookies);
+    const { theme, return_to } = await formOf(c);
+    const known = THEMES.find((each) => each === theme);
+    const secure = cookies.origin.startsWith('https:');
+    if (known) setCookie(c, THEME_COOKIE, known, { path: '/console', sameSite: 'Lax', secure, maxAge: PREFERENCE_TTL_SECONDS });
+    return redirect(c, consolePath(return_to));
+  });
+};
+
+/** Creates the console: its pages, and the forms of the frame. It answers only paths below /console. */
+export const createConsole = (
+  deps: ConsoleDeps,
+): { readonly fetch: (request: Request, env: ConsoleEnv) => Response | Promise<Response> } => {
+  const app = new Hono({ strict: true });
+  app.get('/console', showStart(deps));
+  mountSignInPages(app, deps);
+  mountPreferences(app, deps);
+  for (const page of deps.pages) app.get(page.path, showPage(page, deps));
+  const showUnknown = async (c: Context): Promise<Response> => {
+    const visit = await identify(c, deps);
+    return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
+  };
+  // With the tenant in the path, the frame of an unknown page is that of a page that the visitor may not see.
+  app.get('/console/t/:tenant_id/*', showUnknown);
+  app.notFound(showUnknown);
+  app.onError((error) => {
+    throw error;
+  });
+  return { fetch: (request, env) => app.fetch(request, env) };
+};

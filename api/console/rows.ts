@@ -1,0 +1,36 @@
+import type { agentOperations } from '../agents/agent.ts';
+import type { agentModelOperations } from '../agents/agent-models.ts';
+import type { agentSettingsOperations } from '../agents/agent-settings.ts';
+import type { effectivePermissionOperations } from '../agents/effective-permissions.ts';
+import type { auditOperations } from '../audit/audit-log.ts';
+import type { auditProofOperations } from '../audit/audit-proof.ts';
+import type { eventOperations } from '../audit/event-log.ts';
+import type { HistoryEntries } from '../http/history-schemas.ts';
+import type { TypedOperation } from '../http/operation.ts';
+import type { meOperations } from '../identity/me.ts';
+import type { projectionAdminOperations } from '../operations/projection-admin.ts';
+import type { runnerPresenceOperations } from '../runners/runner-presence.ts';
+import type { sessionOperations } from '../sessions/session.ts';
+import type { deliveryOperationsOf } from '../webhooks/delivery.ts';
+import type { integrationOperations } from '../webhooks/integration.ts';
+
+type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
+
+/** The histories, whose operation ids are made from the names of the resources. */
+type HistoryRows = { readonly readAgentHistory: History<'/tenant/:tenant_id/agents/:agent_id/history'> };
+
+/** The operations that the pages of the console call, by operation id. */
+export type Rows = typeof agentOperations &
+  HistoryRows &
+  typeof agentModelOperations &
+  typeof agentSettingsOperations &
+  typeof effectivePermissionOperations &
+  typeof auditOperations &
+  typeof auditProofOperations &
+  typeof eventOperations &
+  typeof meOperations &
+  typeof sessionOperations &
+  typeof integrationOperations &
+  ReturnType<typeof projectionAdminOperations> &
+  ReturnType<typeof runnerPresenceOperations> &
+  ReturnType<typeof deliveryOperationsOf>;

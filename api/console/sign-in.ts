@@ -1,0 +1,105 @@
+import type { Problem } from '../http/ask.ts';
+import { plainDocument } from './frame.ts';
+import { icon } from './parts/icon.ts';
+import { type Child, tags } from './parts/tags.ts';
+import type { Visit } from './visit.ts';
+
+const { h1, h2, p, form, label, input, button, a, div, code, hr, span, section, script } = tags;
+
+export type SignInPage = {
+  readonly theme: Visit['theme'];
+  readonly returnTo: string;
+  readonly hasIssuer: boolean;
+  readonly problem?: Problem | undefined;
+  /** Why the visitor has to sign in, if they had a session. */
+  readonly ended?: string | undefined;
+};
+
+const notice = (problem: Problem | undefined, ended: string | undefined): Child =>
+  problem
+    ? div({ class: 'problem', role: 'alert' }, icon('triangle-alert'), p(null, problem.detail))
+    : ended
+      ? div({ class: 'note', role: 'status' }, icon('info'), p(null, ended))
+      : null;
+
+const hidden = (returnTo: string) => input({ type: 'hidden', name: 'return_to', value: returnTo });
+
+/** The page with the ways to sign in. */
+export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem, ended }: SignInPage): string =>
+  plainDocument(
+    assets,
+    { theme },
+    'Sign in',
+    section(
+      { class: 'card sign-in' },
+      h1(null, 'Sign in'),
+      notice(problem, ended),
+      hasIssuer
+        ? div(
+            null,
+            a(
+              { class: 'button primary wide', href: `/auth/login?return_to=${encodeURIComponent(returnTo)}` },
+              icon('log-out'),
+              'Sign in with your organisation',
+            ),
+            hr(null),
+          )
+        : null,
+      form(
+        { method: 'post', action: '/console/sign-in', autocomplete: 'off' },
+        hidden(returnTo),
+        label({ for: 'key' }, 'API key'),
+        input({
+          id: 'key',
+          name: 'key',
+          type: 'password',
+          required: true,
+          autocomplete: 'off',
+          spellcheck: false,
+          placeholder: 'ann_…',
+          pattern: ' *ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38} *',
+          title: 'ann_, 8 characters, _ and 38 characters',
+          'aria-describedby': 'key-help',
+        }),
+        p({ id: 'key-help', class: 'quiet' }, 'The session has the rights of the key, and ends with it.'),
+        button({ class: `wide ${hasIssuer ? '' : 'primary'}` }, 'Sign in with the key'),
+      ),
+      hr(null),
+      h2(null, 'No key at hand?'),
+      p({ class: 'quiet' }, 'On the machine of the platform, ', code(null, 'annals login'), ' prints a link that signs you in once.'),
+    ),
+  );
+
+/** The page that a sign-in link opens. It asks first, because following a link must not sign anybody in. */
+export const linkPage = (assets: string, theme: Visit['theme'], problem?: Problem): string =>
+  plainDocument(
+    assets,
+    { theme },
+    'Sign in by link',
+    section(
+      { class: 'card sign-in' },
+      h1(null, 'Sign in to Annals in this browser?'),
+      notice(problem, undefined),
+      problem ? null : p({ class: 'quiet' }, 'Continue only if you asked for this link.'),
+      form(
+        { method: 'post', action: '/console/in', autocomplete: 'off', id: 'link-form' },
+        div(
+          { id: 'code-field' },
+          label({ for: 'code' }, 'Code'),
+          input({
+            id: 'code',
+            name: 'code',
+            type: 'text',
+            required: true,
+            autocomplete: 'off',
+            spellcheck: false,
+            'aria-describedby': 'code-help',
+          }),
+          p({ id: 'code-help', class: 'quiet' }, 'The part of the link after #.'),
+        ),
+        button({ class: 'primary wide' }, 'Sign in'),
+      ),
+      p({ class: 'quiet' }, span(null, 'Another way: '), a({ href: '/console/sign-in' }, 'sign in with a key')),
+    ),
+    script({ type: 'module', src: `${assets}/sign-in-link.mjs` }),
+  );

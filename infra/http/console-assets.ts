@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { ICONS } from '../../api/console/parts/icon.ts';
+
+type Asset = {
+  readonly type: `${string}/${string}`;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly gzip: Uint8Array<ArrayBuffer> | null;
+};
+
+export type ConsoleAssets = {
+  /** The path below which the assets are served. It contains their digest, so that browsers may keep them for ever. */
+  readonly base: string;
+  /** Returns an asset by its path; null if there is none. */
+  readonly find: (path: string) => Asset | null;
+};
+
+const require = createRequire(import.meta.url);
+const CONSOLE = join(import.meta.dirname, '../../api/console');
+/** The style sheet is these files, one after the other. Later layers win. */
+const STYLES = ['tokens', 'base', 'frame', 'parts', 'lists', 'details', 'sign-in'];
+const DIGEST_CHARACTERS = 16;
+
+const packageFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(`${name}/package.json`)), file));
+
+/** The package of the time element exports no package.json, so its folder is found by its main file. */
+const mainFolderFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(name)), file));
+
+type IconSet = {
+  readonly icons: Readonly<Record<string, { readonly body: string }>>;
+  readonly aliases?: Readonly<Record<string, { parent: string }>>;
+};
+
+/** Puts the icons of the console into one SVG file. @throws Error that names an icon that the set does not have */
+const iconSprite = async (): Promise<string> => {
+  const { icons, aliases = {} } = JSON.parse(String(await packageFile('@iconify-json/lucide', 'icons.json'))) as IconSet;
+  const symbols = ICONS.map((name) => {
+    const found = icons[name] ?? icons[aliases[name]?.parent ?? ''];
+    if (!found) throw new Error(`the icon set has no icon ${name}`);
+    return `<symbol id="${name}" viewBox="0 0 24 24">${found.body}</symbol>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
+};
+
+const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4f46e5"/><g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"><circle cx="16" cy="16" r="4.2"/><path d="M5.5 16h6.3M20.2 16h6.3"/></g></svg>`;
+
+const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {
+  const modules: readonly string[] = (await readdir(join(CONSOLE, 'browser'))).filter((file) => file.endsWith('.mjs'));
+  const styles = await Promise.all(STYLES.map((name) => readFile(join(CONSOLE, 'style', `${name}.css`), 'utf8')));
+  const [geist, mono, relativeTime, sprite] = await Promise.all([
+    packageFile('@fontsource-variable/geist', 'files/geist-latin-wght-normal.woff2'),
+    packageFile('@fontsource-variable/geist-mono', 'files/geist-mono-latin-wght-normal.woff2'),
+    mainFolderFile('@github/relative-time-element', 'bundle.js'),
+    iconSprite(),
+  ]);
+  const own = await Promise.all(
+    modules.map(async (file) => [file, 'text/javascript' as const, await readFile(join(CONSOLE, 'browser', file))] as const),
+  );
+  return [
+    ['console.css', 'text/css; charset=utf-8', styles.join('\n')],
+    ['geist.woff2', 'font/woff2', geist],
+    ['geist-mono.woff2', 'font/woff2', mono],
+    ['icons.svg', 'image/svg+xml', sprite],
+    ['favicon.svg', 'image/svg+xml', FAVICON],
+    ['relative-time.js', 'text/javascript', relativeTime],
+    ...own,
+  ];
+};
+
+const compress = promisify(gzip);
+
+const assetOf = async (type: Asset['type'], content: string | Buffer): Promise<Asset> => {
+  const bytes = new Uint8Array(Buffer.from(content));
+  return { type, bytes, gzip: type.startsWith('font/') ? null : new Uint8Array(await compress(bytes)) };
+};
+
+/** Reads the scripts, styles, fonts and icons of the console from its own files and from packages. */
+export const loadConsoleAssets = async (): Promise<ConsoleAssets> => {
+  const files = await contents();
+  const digest = createHash('sha256');
+  for (const [name, , content] of files) digest.update(name).update(content);
+  const base = `/console/assets/${digest.digest('hex').slice(0, DIGEST_CHARACTERS)}`;
+  const assets = new Map<string, Asset>();
+  for (const [name, type, content] of files) assets.set(`${base}/${name}`, await assetOf(type, content));
+  return { base, find: (path) => assets.get(path) ?? null };
+};

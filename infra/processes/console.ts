@@ -1,0 +1,52 @@
+import type { Context, Hono } from 'hono';
+import type { Operations } from '../../api/http/operation.ts';
+import type { SignInCookies } from '../../api/identity/sign-in-cookies.ts';
+
+export type ConsoleOptions = { readonly operations: Operations; readonly cookies: SignInCookies; readonly hasIssuer: boolean };
+
+/** Loads the modules and the assets of the console. */
+const openConsole = async (app: Hono, options: ConsoleOptions) => {
+  const [{ createConsole }, { consolePages }, { loadConsoleAssets }] = await Promise.all([
+    import('../../api/console/routes.ts'),
+    import('../../api/console-pages.ts'),
+    import('../http/console-assets.ts'),
+  ]);
+  const assets = await loadConsoleAssets();
+  return { assets, ...createConsole({ app, pages: consolePages, assets: assets.base, ...options }) };
+};
+
+type Asset = NonNullable<ReturnType<Awaited<ReturnType<typeof openConsole>>['assets']['find']>>;
+
+const assetResponse = (c: Context, { type, bytes, gzip }: Asset): Response => {
+  const isCompressed = gzip !== null && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '');
+  return c.body(isCompressed ? gzip : bytes, 200, {
+    'content-type': type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'cross-origin-resource-policy': 'same-origin',
+    ...(gzip === null ? {} : { vary: 'Accept-Encoding' }),
+    ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
+  });
+};
+
+/**
+ * Adds the console to the application. Its modules and assets are loaded at the first request for it, so that they cost
+ * a start no time, and a platform whose console nobody opens no memory.
+ */
+export const mountConsole = (app: Hono, options: ConsoleOptions): void => {
+  let opened: ReturnType<typeof openConsole> | undefined;
+  const open = () => {
+    opened ??= openConsole(app, options).catch((error) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  const respond = async (c: Context): Promise<Response> => {
+    const { assets, fetch } = await open();
+    const asset = c.req.method === 'POST' ? null : assets.find(c.req.path);
+    if (asset) return assetResponse(c, asset);
+    const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
+    return fetch(c.req.raw, { ...(incoming ? { incoming } : {}), requestId: c.get('requestId') });
+  };
+  for (const path of ['/console', '/console/*']) app.on(['GET', 'POST'], path, respond);
+};

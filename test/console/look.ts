@@ -1,0 +1,52 @@
+// Draws every page of the console to PNG files, in light, in dark and 375 pixels wide: node test/run.ts does not run it.
+// Usage, with the services of the tests running: node test/console/look.ts <folder> [part of a page's name]
+
+import { join } from 'node:path';
+import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';
+import { listen } from '../../infra/http/listen.ts';
+import { launchChromium, openPage } from '../fixtures/chromium.ts';
+import { seedConsole, startConsole } from '../fixtures/console-platform.ts';
+
+const [folder = '.', part = ''] = process.argv.slice(2);
+
+const VIEWS = {
+  light: { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
+  narrow: { colorScheme: 'light', viewport: { width: 375, height: 812 } },
+} as const;
+
+const p = await startConsole();
+const seeded = await seedConsole(p);
+const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+const browser = await launchChromium(server.port);
+const code = await issueSignInLink(p.systemContext());
+
+const pages: Readonly<Record<string, string>> = {
+  'sign-in': '/console/sign-in?ended=1',
+  link: `/console/in#${code}`,
+  overview: p.base,
+  deliveries: `${p.base}/deliveries`,
+  'deliveries-none': `${p.base}/deliveries?outcome=dead`,
+  delivery: `${p.base}/deliveries/${seeded.accepted}`,
+  'delivery-rejected': `${p.base}/deliveries/${seeded.rejected}`,
+  agents: `${p.base}/agents`,
+  agent: `${p.base}/agents/${seeded.agent}`,
+  unknown: `${p.base}/nowhere`,
+  ...seeded.pages,
+};
+
+for (const [name, path] of Object.entries(pages).filter(([name]) => name.includes(part)))
+  for (const [view, options] of Object.entries(VIEWS)) {
+    const { page, faults } = await openPage(browser, ['sign-in', 'link'].includes(name) ? '' : p.cookie, options);
+    await page.goto(path);
+    await page.waitForTimeout(300);
+    const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    await page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: view === 'narrow' });
+    const said = [...faults.found, ...(wide ? ['wider than the window'] : [])];
+    console.log(`${name} ${view}${said.length > 0 ? `: ${said.join(' | ')}` : ''}`);
+    await page.context().close();
+  }
+
+await browser.close();
+await server.close();
+await p.close();
