@@ -68,7 +68,9 @@ const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
 
 const NOWHERE = 3;
 
-/** How well an item matches: 0 if its label starts with the text, 1 if a word of it does, 2 if the label contains it. */
+/**
+ * How well an item matches: 0 if its label starts with the text, 1 if a word of it does, 2 if the label contains it.
+ */
 const rankOf = ({ label }: Item, text: string): number => {
   const at = label.toLowerCase().indexOf(text);
   if (at < 0) return NOWHERE;

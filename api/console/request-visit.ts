@@ -6,7 +6,9 @@ import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
 export const THEME_COOKIE = 'annals_theme';
 
-/** The headers of the visitor's request that a call of an operation repeats, so that it is decided and recorded alike. */
+/**
+ * The headers of the visitor's request that a call of an operation repeats, so that it is decided and recorded alike.
+ */
 const REPEATED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
 
 /** What the handlers of the console know about a request from the application around it. */

@@ -23,8 +23,8 @@ const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<Ag
 };
 
 /**
- * Finds a file that the caller may read: a picture of the tenant, or a file of a session, a message or a benchmark run of an agent
- * whose sessions they may read.
+ * Finds a file that the caller may read: a picture of the tenant, or a file of a session, a message or a benchmark run
+ * of an agent whose sessions they may read.
  * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {

@@ -86,7 +86,8 @@ async function* timed({ body }: Request, limit: number, refuse: () => Refusal): 
 }
 
 /**
- * Yields a content, but ends only when the whole form is known to be valid. Calls `onFault` if the content cannot be read.
+ * Yields a content, but ends only when the whole form is known to be valid. Calls `onFault` if the content cannot be
+ * read.
  */
 async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<void>, onFault: () => void): AsyncGenerator<Uint8Array> {
   try {
@@ -147,8 +148,8 @@ const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (
 type ReadForm<T> = { readonly value: T; readonly texts: Readonly<Record<string, string>> };
 
 /**
- * Reads a body of the type multipart/form-data with at most one file, and with texts. `consume` reads the content of the
- * file while it arrives; without a file, `value` is null.
+ * Reads a body of the type multipart/form-data with at most one file, and with texts. `consume` reads the content of
+ * the file while it arrives; without a file, `value` is null.
  * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the errors
  * of `check` and `consume`
  */

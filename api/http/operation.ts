@@ -117,7 +117,9 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;
 };
 
-/** An operation whose types of path, query, body and reply are known, so that a call of it is checked by the compiler. */
+/**
+ * An operation whose types of path, query, body and reply are known, so that a call of it is checked by the compiler.
+ */
 export type TypedOperation<Path extends string, Query, Body, Reply> = Operation & {
   readonly path: Path;
   readonly query?: Query;

@@ -22,18 +22,14 @@ const MAX_FORM_BYTES = 4_096;
 const FORM = 'application/x-www-form-urlencoded';
 
 const ReturnTo = z.string().max(1_024).optional().meta({ description: 'The path that a form opens after the sign-in; default: /console' });
-const LinkBody = z
-  .strictObject({
-    code: z.string().min(1).max(200).meta({ description: 'The code in the link' }),
-    return_to: ReturnTo,
-  })
-  .meta({ id: 'SignInByLink' });
-const KeyBody = z
-  .strictObject({
-    key: z.string().min(1).max(200).meta({ description: 'The API key of a person; that of a runner is refused' }),
-    return_to: ReturnTo,
-  })
-  .meta({ id: 'SignInByKey' });
+const LinkBody = z.strictObject({
+  code: z.string().min(1).max(200).meta({ description: 'The code in the link' }),
+  return_to: ReturnTo,
+});
+const KeyBody = z.strictObject({
+  key: z.string().min(1).max(200).meta({ description: 'The API key of a person; that of a runner is refused' }),
+  return_to: ReturnTo,
+});
 
 const isForm = (c: Context): boolean => (c.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase() === FORM;
 
@@ -86,9 +82,9 @@ const signInByKey =
     return respond(c, location);
   };
 
-const bodyOf = (schema: object) => ({
+const bodyOf = (schema: object, example: object) => ({
   required: true,
-  content: { 'application/json': { schema }, [FORM]: { schema } },
+  content: { 'application/json': { schema, example }, [FORM]: { schema, example } },
 });
 
 const signedIn = {
@@ -111,7 +107,7 @@ const routes = [
     description: 'Spends the link, which `annals login` prints. Accepted only from pages of this host.',
     tag: 'Sign-in',
     security: [],
-    requestBody: bodyOf(schemaOf(LinkBody)),
+    requestBody: bodyOf(schemaOf(LinkBody), { code: 'V5pW9n2q8Yt4Rk7sLx3mZc6bHd1fGj0aQeUiOyTrEwS' }),
     responses: signedIn,
     problems: [401, 403, 408, 413, 415, 422, 429, 503],
     handler: signInByLink,
@@ -125,7 +121,7 @@ const routes = [
       'The session has the limits of the key and ends with it. The keys of runners are refused. Accepted only from pages of this host.',
     tag: 'Sign-in',
     security: [],
-    requestBody: bodyOf(schemaOf(KeyBody)),
+    requestBody: bodyOf(schemaOf(KeyBody), { key: 'ann_3kTz81Qa_…' }),
     responses: signedIn,
     problems: [401, 403, 408, 413, 415, 422, 429, 503],
     handler: signInByKey,

@@ -41,7 +41,9 @@ const namesOf = async (ctx: Ctx, { tenant_id, agent_id }: OwnerIds) => {
   return { tenant_name: tenant.state.name, agent_name: agent.state.status === 'live' ? agent.state.name : null };
 };
 
-/** Waits until the lists that heal reads show everything that is in the log. @throws Refusal unavailable, not_caught_up */
+/**
+ * Waits until the lists that heal reads show everything that is in the log. @throws Refusal unavailable, not_caught_up
+ */
 const catchUp = async (ctx: Ctx): Promise<void> => {
   const end = await ctx.logEnd();
   if (end) await Promise.all([agents.name, mailboxes.name].map((projection) => ctx.reads.passed(projection, end)));

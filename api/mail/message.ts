@@ -69,13 +69,17 @@ const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
   return found.map((message) => ({ ...message, attachments: attachments.get(message.id) ?? [] }));
 };
 
-/** Returns the attachments that a message had at the position of an as-of read: it came with them, or they were added. */
+/**
+ * Returns the attachments that a message had at the position of an as-of read: it came with them, or they were added.
+ */
 const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
   const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));
   return attachments.filter(({ created_at }, index) => created_at === at || added[index]!.state.status === 'present');
 };
 
-/** Waits until the read model shows the attachments that were added before this request. @throws Refusal not_caught_up */
+/**
+ * Waits until the read model shows the attachments that were added before this request. @throws Refusal not_caught_up
+ */
 const catchUp = async (ctx: Ctx): Promise<void> => {
   const end = await ctx.logEnd();
   if (end) await ctx.reads.passed(messages.name, end);

@@ -30,8 +30,8 @@ const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
 
 /**
- * Returns the integration of a delivery. A skill, a cron job, a benchmark or a mailbox is none, and a repeated body of its deliveries is no
- * replay.
+ * Returns the integration of a delivery. A skill, a cron job, a benchmark or a mailbox is none, and a repeated body of
+ * its deliveries is no replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
   WITHOUT_INTEGRATION.includes(provider)

@@ -1,6 +1,8 @@
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 
-/** A signed head, as it is posted. `head_id` is the id of its event, `public_key` that of the key that has signed it. */
+/**
+ * A signed head, as it is posted. `head_id` is the id of its event, `public_key` that of the key that has signed it.
+ */
 export type PostedHead = {
   readonly head_id: string;
   readonly tenant_id: string;

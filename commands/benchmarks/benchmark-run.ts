@@ -77,8 +77,8 @@ const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
 };
 
 /**
- * Returns the function that queues a run of an agent on a benchmark. It throws Refusal not_found, conflict if the agent or
- * the benchmark is inactive, invalid, unavailable, and bad_gateway if the host of the dataset does not give it.
+ * Returns the function that queues a run of an agent on a benchmark. It throws Refusal not_found, conflict if the agent
+ * or the benchmark is inactive, invalid, unavailable, and bad_gateway if the host of the dataset does not give it.
  */
 export const queueBenchmarkRun =
   (host: DatasetHost) =>

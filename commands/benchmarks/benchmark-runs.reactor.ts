@@ -59,8 +59,8 @@ const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): P
 };
 
 /**
- * Does what an open run needs next: sends it, or ends it because its time is over or its message has ended. In the latter
- * case, all results that were published before must be recorded already.
+ * Does what an open run needs next: sends it, or ends it because its time is over or its message has ended. In the
+ * latter case, all results that were published before must be recorded already.
  */
 export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const ref = { tenant_id, id };
@@ -86,8 +86,8 @@ const resultOf = ({ task_id, score = null, error = null, seconds = null }: TaskR
 });
 
 /**
- * Records results of one run that the runner of one agent has published, in one append. Late and repeated results change
- * nothing.
+ * Records results of one run that the runner of one agent has published, in one append. Late and repeated results
+ * change nothing.
  * @throws Refusal unavailable
  */
 export const recordReports = async (ports: BenchmarkRunPorts, reports: readonly Report[]): Promise<void> => {

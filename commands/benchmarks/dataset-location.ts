@@ -27,7 +27,10 @@ export type DatasetPorts<C extends Ctx> = {
 
 const POINTER = '/dataset_uri';
 
-/** Reads a stored dataset. `pointer` names the field of the request that leads to it. @throws Refusal invalid if it is larger than a dataset may be */
+/**
+ * Reads a stored dataset. `pointer` names the field of the request that leads to it. @throws Refusal invalid if it is
+ * larger than a dataset may be
+ */
 export const readDataset = async ({ size, content }: ReadableBlob, pointer: string): Promise<Uint8Array> => {
   if (size > MAX_DATASET_BYTES) throw invalid(pointer, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
   return Buffer.concat(await Array.fromAsync(content));
@@ -65,8 +68,8 @@ const copyUpload = async <C extends Ctx>(
 };
 
 /**
- * Finds a dataset. An uploaded file is read and copied. Any other URI is only read by the runs, and they refuse it if it
- * cannot be read.
+ * Finds a dataset. An uploaded file is read and copied. Any other URI is only read by the runs, and they refuse it if
+ * it cannot be read.
  * @throws Refusal invalid, unavailable
  */
 export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {

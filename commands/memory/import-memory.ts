@@ -89,7 +89,9 @@ type UploadedFile = Pick<IncomingFile, 'content' | 'filename' | 'contentType'>;
 export const storeMemoryUpload = (ctx: Ctx, unpack: Unpack, { content, filename, contentType }: UploadedFile) =>
   storeFile(ctx, unpack, { content, filename, contentType, pointer: '/file', source: shownFilename(filename) });
 
-/** Reads a file from Google Cloud Storage and stores it. @throws Refusal invalid, too_large, unavailable, bad_gateway */
+/**
+ * Reads a file from Google Cloud Storage and stores it. @throws Refusal invalid, too_large, unavailable, bad_gateway
+ */
 const storeRemoteFile = async (ctx: Ctx, { unpack, host }: MemoryPorts, gcs_uri: string): Promise<MemoryImport.MemoryFile> => {
   const { url, filename, source } = locateGcsUri(gcs_uri);
   const pointer = '/gcs_uri';
@@ -133,7 +135,9 @@ const jobView = ({ id, status, done, entries: total, error, created_at, finished
   ...{ done, total, error, created_at, finished_at },
 });
 
-/** Returns an import that the read model may not have yet, as its job shows it, and its agent; null if there is none. */
+/**
+ * Returns an import that the read model may not have yet, as its job shows it, and its agent; null if there is none.
+ */
 export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: string; job: Loaded<ReturnType<typeof jobView>> } | null> => {
   const loaded = await ctx.load(MemoryImport, id);
   return loaded.revision < 0 ? null : { agent_id: loaded.state.agent_id, job: { ...loaded, state: jobView(loaded.state) } };

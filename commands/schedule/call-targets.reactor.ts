@@ -44,8 +44,9 @@ const requestOf = async (ports: CallPorts, job: CronJob.CronJob, run_id: string)
 };
 
 /**
- * Calls the external target of a run once, unless its tenant, agent or job is switched off or deleted by now, and records the attempt. All attempts of a run send the same
- * `Idempotency-Key`, so that a target that was called by an attempt whose record was lost can recognise the next one.
+ * Calls the external target of a run once, unless its tenant, agent or job is switched off or deleted by now, and
+ * records the attempt. All attempts of a run send the same `Idempotency-Key`, so that a target that was called by an
+ * attempt whose record was lost can recognise the next one.
  */
 export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);

@@ -15,7 +15,9 @@ import {
 import type { Ctx, Input } from '../context.ts';
 import type { Reason } from './tenant.ts';
 
-/** A signature of the platform (base64url), with the key that verifies it: the 32 bytes of an Ed25519 key as base64url. */
+/**
+ * A signature of the platform (base64url), with the key that verifies it: the 32 bytes of an Ed25519 key as base64url.
+ */
 export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
 
 /** The counts so far. They are final if `progress` is null. */
@@ -34,7 +36,9 @@ export type ErasurePorts = {
    * @throws Refusal unavailable
    */
   readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
-  /** Returns the id of the platform's newest signing key. Creates a key if there is none. @throws Refusal unavailable */
+  /**
+   * Returns the id of the platform's newest signing key. Creates a key if there is none. @throws Refusal unavailable
+   */
   readonly newestKeyId: () => Promise<string>;
   /**
    * Signs a text with the platform's key of this id; by default with its oldest one. So the same text always gets the

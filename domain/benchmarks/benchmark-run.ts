@@ -28,8 +28,8 @@ export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config
 };
 
 /**
- * The result of a task: a score from 0 to 1, or why there is none. The trajectory, what the agent did, is among the files
- * of the tenant.
+ * The result of a task: a score from 0 to 1, or why there is none. The trajectory, what the agent did, is among the
+ * files of the tenant.
  */
 export type TaskResult = {
   readonly score: number | null;

@@ -14,8 +14,8 @@ export type Harness = (typeof HARNESSES)[number];
 export type TrajectoryBuilder = (typeof TRAJECTORY_BUILDERS)[number];
 
 /**
- * Where the tasks of a benchmark are. `dataset_sha256` is set if `dataset_uri` names an uploaded file: it is the digest of
- * the platform's copy of that file.
+ * Where the tasks of a benchmark are. `dataset_sha256` is set if `dataset_uri` names an uploaded file: it is the digest
+ * of the platform's copy of that file.
  */
 export type Dataset = { readonly dataset_uri: string; readonly dataset_sha256: string | null };
 

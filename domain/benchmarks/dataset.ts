@@ -38,8 +38,8 @@ const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): st
 };
 
 /**
- * Reads a dataset in JSON Lines: one task in each line, blank lines are skipped. `pointer` names the field of the request
- * that names the dataset.
+ * Reads a dataset in JSON Lines: one task in each line, blank lines are skipped. `pointer` names the field of the
+ * request that names the dataset.
  * @throws Refusal invalid, with the number of the first line that is wrong
  */
 export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {

@@ -69,7 +69,9 @@ export const initial: Mail = {
   created_at: '',
 };
 
-/** Takes recipients off the open ones. When none is left, the message is sent, or bounced if somebody did not get it. */
+/**
+ * Takes recipients off the open ones. When none is left, the message is sent, or bounced if somebody did not get it.
+ */
 const settle = (mail: Mail, settled: readonly number[], bounces: readonly Bounce[]): Mail => {
   const open = mail.open.filter((index) => !settled.includes(index));
   if (open.length > 0) return { ...mail, open, bounces };

@@ -14,7 +14,9 @@ const FULL_PART_LENGTH = 4_000;
 const MAX_LINE_LENGTH = 1_000_000;
 const MAX_SOURCE_LENGTH = 1_024;
 
-/** Reads the entries of one text while it arrives, in UTF-8. `end` returns the last ones. They throw Refusal invalid. */
+/**
+ * Reads the entries of one text while it arrives, in UTF-8. `end` returns the last ones. They throw Refusal invalid.
+ */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
 /** Where a text is: the field of the request that leads to it, its name in messages, and the source of its entries. */

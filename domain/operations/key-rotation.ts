@@ -79,7 +79,10 @@ export const startDataKeyRotation =
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
-/** Records how many files and secrets of the tenant were encrypted with the new data key. Does nothing if that is recorded. */
+/**
+ * Records how many files and secrets of the tenant were encrypted with the new data key. Does nothing if that is
+ * recorded.
+ */
 export const completeDataKeyRotation =
   (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>

@@ -8,8 +8,8 @@ import { partsField } from './delivery-body.ts';
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**
- * The facts of a message with a benchmark run. It is a delivery: it is recorded, sent to a runner, acknowledged and sent
- * again like one of a provider. Its id is that of the run. `integration_id` is the id of the benchmark.
+ * The facts of a message with a benchmark run. It is a delivery: it is recorded, sent to a runner, acknowledged and
+ * sent again like one of a provider. Its id is that of the run. `integration_id` is the id of the benchmark.
  */
 export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
 

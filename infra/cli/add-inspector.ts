@@ -25,8 +25,8 @@ const UNKNOWN_PLAN: Plan.PlanFields = {
 
 /**
  * Adds to an imported tenant a member who may read everything, and returns an API key of theirs that may only read. A
- * suspended tenant is resumed, because nobody could read it otherwise. Returns null if the tenant was closed: then nobody
- * can read it over HTTP.
+ * suspended tenant is resumed, because nobody could read it otherwise. Returns null if the tenant was closed: then
+ * nobody can read it over HTTP.
  * @throws LogError
  */
 export const addInspector = async (log: Log, masterKeyFile: string, tenant_id: string): Promise<string | null> => {

@@ -22,8 +22,8 @@ type Problem = { readonly message: string; readonly advice: string } | null;
 const adviceOf = (provider: string): string => `correct ${clientVariables(provider).join(' and ')}`;
 
 /**
- * Asks a provider for new tokens with a token that it does not know. A provider that knows the client refuses the token;
- * another one refuses the client.
+ * Asks a provider for new tokens with a token that it does not know. A provider that knows the client refuses the
+ * token; another one refuses the client.
  */
 const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }: OAuthProvider): Promise<Problem> => {
   try {

@@ -32,7 +32,8 @@ export type GuardedClient = {
   /** Sends a request and reads the whole body. @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
   /**
-   * Sends a request and returns the status of the answer, whatever its body is. Follows no redirect. @throws EgressError
+   * Sends a request and returns the status of the answer, whatever its body is. Follows no redirect. @throws
+   * EgressError
    */
   readonly status: (request: EgressRequest) => Promise<number>;
   readonly close: () => Promise<void>;

@@ -10,8 +10,8 @@ const removeResults = async (nats: NatsConnection, tenant: string): Promise<void
 };
 
 /**
- * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites the messages on
- * its disk. @returns how many messages it has removed
+ * Removes a tenant's messages to and from its runners, and the consumers of its agents. The server overwrites the
+ * messages on its disk. @returns how many messages it has removed
  */
 export const removeTenantMessages = async (nats: NatsConnection, tenant: string): Promise<number> => {
   const { streams, consumers } = await manager(nats);

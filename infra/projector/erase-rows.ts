@@ -47,8 +47,9 @@ export const rebuildsBehind = (db: pg.Client, position: Position): Promise<reado
 
 /**
  * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
- * rate limits, and has Postgres free their space. Deletes at most 10,000 rows at once, so that a later attempt need not begin
- * again, and other queries do not wait. @returns how many rows of projections it has removed @throws errors of the database
+ * rate limits, and has Postgres free their space. Deletes at most 10,000 rows at once, so that a later attempt need not
+ * begin again, and other queries do not wait. @returns how many rows of projections it has removed @throws errors of
+ * the database
  */
 export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnStep = () => {}): Promise<number> => {
   const { rows: tables } = await db.query<TenantTable>(SQL.tables, [KEPT_TABLES]);

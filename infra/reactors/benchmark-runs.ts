@@ -86,8 +86,9 @@ const portsOf = (log: Log, { vault, blobs }: BenchmarkServices, now: () => numbe
 const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowledged', dead: 'given_up' };
 
 /**
- * Sends benchmark runs to the runners of their agents, records the results that the runners publish, and ends runs whose
- * message or time has ended. One process at a time does it. What is done twice after a crash has no second effect.
+ * Sends benchmark runs to the runners of their agents, records the results that the runners publish, and ends runs
+ * whose message or time has ended. One process at a time does it. What is done twice after a crash has no second
+ * effect.
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;

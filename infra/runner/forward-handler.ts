@@ -16,7 +16,8 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
 
 /**
  * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the HTTP binding. A status of 2xx
- * is success; the answer to a benchmark run has its results. After any other, the header Retry-After says when the event is sent again.
+ * is success; the answer to a benchmark run has its results. After any other, the header Retry-After says when the
+ * event is sent again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
   const send = async (json: Uint8Array): Promise<{ readonly response: Response; readonly results: string }> => {

@@ -28,7 +28,9 @@ export type RunnerEvent = {
   readonly time: string;
   readonly tenant: string;
   readonly agent: string;
-  /** The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job, `benchmark` for a benchmark run. */
+  /**
+   * The provider of a delivery; `skill` for a call of a skill, `cron` for a cron job, `benchmark` for a benchmark run.
+   */
   readonly provider?: string;
   readonly providerevent?: string;
   readonly providerid?: string;

@@ -35,7 +35,9 @@ export const readCompanion = async (path: string): Promise<NamedKey | null> => {
   return key?.length === KEY_BYTES ? named(key) : null;
 };
 
-/** Gives the next key the owner and the mode of the present one: whoever reads that one must be able to read this one. */
+/**
+ * Gives the next key the owner and the mode of the present one: whoever reads that one must be able to read this one.
+ */
 const copyAccess = async (file: string, path: string): Promise<void> => {
   const [wanted, found] = [await stat(file), await stat(path)];
   if (wanted.uid !== found.uid || wanted.gid !== found.gid) await chown(path, wanted.uid, wanted.gid);

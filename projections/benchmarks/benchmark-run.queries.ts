@@ -77,8 +77,8 @@ const dueRuns = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the open runs of all tenants that are to be sent or ended at this time, the oldest first, each with the status
- * of its delivery; null if it has none.
+ * Returns the open runs of all tenants that are to be sent or ended at this time, the oldest first, each with the
+ * status of its delivery; null if it has none.
  */
 export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
 

@@ -32,8 +32,8 @@ const oldestFirst = importsFrom('>=', 'asc');
 export type ImportedFile = { readonly id: string; readonly imported_at: string; readonly segments: readonly Segment[] };
 
 /**
- * Returns imports into the memory of an agent whose entries are there, in order. With `at`, only those from this time on,
- * and with this time, from this id on.
+ * Returns imports into the memory of an agent whose entries are there, in order. With `at`, only those from this time
+ * on, and with this time, from this id on.
  */
 export const importsOfMemory = async (
   reads: Reads,

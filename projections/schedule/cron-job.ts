@@ -129,8 +129,9 @@ export const table = {
 
 /**
  * `decided` is the sort key of the log position of the decision. `is_open`: true until the run
- * ends, else null. `next_attempt_at`: when its target is to be called next, or the attempt under way fails. `settled_message`: the message to the agent
- * that has ended, in the way of `settled_outcome`, until that is recorded as the end of an attempt.
+ * ends, else null. `next_attempt_at`: when its target is to be called next, or the attempt under way fails.
+ * `settled_message`: the message to the agent that has ended, in the way of `settled_outcome`, until that is recorded
+ * as the end of an attempt.
  */
 export const runTable = {
   name: 'runs',

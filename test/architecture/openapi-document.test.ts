@@ -36,7 +36,7 @@ const described = Object.entries(document.paths).flatMap(([path, methods]) =>
 const isLimited = (path: string, { security }: Described): boolean =>
   security === undefined ||
   security.some((way) => 'bearer' in way) ||
-  /^\/(hooks\/(inbound|skills)|invitations)\//.test(path) ||
+  /^\/(hooks\/(inbound|skills)\/|invitations\/|auth\/(link|key)$)/.test(path) ||
   path === '/auth/callback' ||
   path === '/integrations/callback';
 

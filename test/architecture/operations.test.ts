@@ -10,7 +10,10 @@ const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8
   .trimEnd()
   .split('\n');
 
-/** Operations that the platform has besides: histories of further resources, and pages of the documentation. */
+/**
+ * Operations that the platform has besides: histories of further resources, pages of the documentation, and the sign-in
+ * to the console.
+ */
 const FURTHER = [
   'GET    /',
   'GET    /admin/models/{model_id}/diff',
@@ -25,6 +28,8 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/skills/{skill_id}/history',
   'GET    /tenant/{tenant_id}/tools/{tool_id}/diff',
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
+  'POST   /auth/key',
+  'POST   /auth/link',
 ];
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;

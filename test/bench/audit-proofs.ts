@@ -27,7 +27,9 @@ const STATISTICS_DELAY_MS = 12_000;
 const PLACE = `repeat(lpad((n * 10)::text, 20, '0'), 2)`;
 const LEAF = `rtrim(translate(encode(sha256('\\x00'::bytea || convert_to('entry ' || n, 'UTF8')), 'base64'), '+/', '-_'), '=')`;
 
-/** Fills the table of the audit log. Of its indexes it gets only the one that the proofs use: the others take very long. */
+/**
+ * Fills the table of the audit log. Of its indexes it gets only the one that the proofs use: the others take very long.
+ */
 const fillEntries = async (client: pg.Client, count: number): Promise<void> => {
   await createSystemTables(client);
   for (const projection of [audit, auditHeads]) await createSchema(client, projection.name, projection);
@@ -87,7 +89,10 @@ const blocksRead = async (client: pg.Client): Promise<number> => {
   return Number(rows[0]!.blocks);
 };
 
-/** Signs heads over all entries, as the reactor does. Returns the microseconds for each entry: of time, and of this process's processor. */
+/**
+ * Signs heads over all entries, as the reactor does. Returns the microseconds for each entry: of time, and of this
+ * process's processor.
+ */
 const measureHeads = async (client: pg.Client, reads: PostgresReads, count: number): Promise<[elapsed: number, processor: number]> => {
   const log = memoryLog();
   const vault = await openVault({ log, masterKeyFile: join(createTempDirectory().dir, 'master.key') });

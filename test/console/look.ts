@@ -1,5 +1,5 @@
-// Draws every page of the console to PNG files, in light, in dark and 375 pixels wide: node test/run.ts does not run it.
-// Usage, with the services of the tests running: node test/console/look.ts <folder> [part of a page's name]
+// Draws every page of the console to PNG files, in light, in dark and 375 pixels wide: node test/run.ts does not run
+// it. Usage, with the services of the tests running: node test/console/look.ts <folder> [part of a page's name]
 
 import { join } from 'node:path';
 import { issueSignInLink } from '../../commands/identity/sign-in-link.ts';

@@ -12,7 +12,9 @@ const BURST = 60;
 /** The first attempts to record the deliveries are given up after 500 ms; then the first commit begins. */
 const COMMIT_TIMEOUT_MS = 1_000;
 const MAX_DELAY_MS = 4;
-/** If `serve` ends sooner than three seconds after its start, the supervisor takes longer and longer to start it again. */
+/**
+ * If `serve` ends sooner than three seconds after its start, the supervisor takes longer and longer to start it again.
+ */
 const STABLE_AFTER_MS = 3_500;
 
 export type KillReport = {

@@ -34,7 +34,9 @@ const failureOf = (work: () => Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-/** A platform with secrets of three tenants. `open` opens a vault with a copy of a master key, as another machine does. */
+/**
+ * A platform with secrets of three tenants. `open` opens a vault with a copy of a master key, as another machine does.
+ */
 const given = async () => {
   const log = memoryLog();
   const dir = createTempDirectory().dir;

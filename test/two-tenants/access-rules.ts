@@ -7,6 +7,7 @@
  * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the
  * path contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`:
  * runners and API keys with a lesser role than that of their owner are refused. `but runners`: runners are refused.
+ * `naming an agent`: the body names an agent, and for callers who may not see it, there is none.
  */
 const TABLE = `
 GET    /tenant/{tenant_id}                                              tenant:read
@@ -163,7 +164,7 @@ GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/runs        agent:re
 GET    /tenant/{tenant_id}/agents/{agent_id}/cron-jobs/{id}/preview     agent:read
 GET    /tenant/{tenant_id}/cron-blackouts                               tenant:read
 POST   /tenant/{tenant_id}/cron-blackouts                               tenant:settings:write
-POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:read
+POST   /tenant/{tenant_id}/cron-blackouts/preview                       tenant:read naming an agent
 GET    /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:read
 PATCH  /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
 DELETE /tenant/{tenant_id}/cron-blackouts/{id}                          tenant:settings:write
@@ -216,12 +217,13 @@ export type Rule = {
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
   readonly notRunners: boolean;
+  readonly namesAgent: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
   all: text
     .replace(
-      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners/g,
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners| naming an agent/g,
       '',
     )
     .split(' & '),
@@ -235,6 +237,7 @@ const ruleOf = (text: string): Rule => ({
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),
   notRunners: text.includes('but runners'),
+  namesAgent: text.includes('naming an agent'),
 });
 
 const rules = new Map(

@@ -178,6 +178,7 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
   const refusedStatus = required.map((permission) => statusInTenant(who, permission, target)).find((status) => status !== 200);
   if (rule.runnerOnly) return [refusedStatus ?? 403];
+  if (rule.namesAgent && !refusedStatus && seesNoAgent(who)) return [422];
   if (!rule.onDelivery) return [refusedStatus ?? 200];
   if (refusedStatus) return [refusedStatus, 404];
   if (mayReadDelivery(who)) return [200];
