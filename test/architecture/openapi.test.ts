@@ -96,9 +96,12 @@ test('no object in a request body accepts fields that its schema does not name',
   assert.equal(open, []);
 });
 
-test('the OpenAPI document contains exactly the routes that the application serves', () => {
+/** Whether a path is that of a page of the console, which is made for browsers. */
+const isPage = (path: string): boolean => /^\/console(\/|$)/.test(path);
+
+test('the OpenAPI document contains exactly the routes that the application serves, apart from the pages of the console', () => {
   const mounted = p.app.routes
-    .filter(({ method }) => method !== 'ALL')
+    .filter(({ method, path }) => method !== 'ALL' && !isPage(path))
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
   assert.equal([...new Set(mounted)].sort(), described.map(({ path, method }) => `${method} ${path}`).sort());
 });
@@ -217,6 +220,23 @@ const checkUnknownIds = async (name: string, path: string, method: string, opera
   }
 };
 
+/** How many more requests are sent to an operation that has accepted none yet. */
+const MORE_REQUESTS = 300;
+
+/**
+ * Whether an operation accepts one of many more requests. Some operations accept only few of the values that their
+ * schemas allow.
+ */
+const acceptsOneOfMany = async (name: string, ref: { path: string; method: string; operation: Described }, of: Resources) => {
+  if (NEVER_SUCCESSFUL.some((part) => name.includes(part))) return true;
+  for (const sent of fc.sample(requests(ref.operation, of), { seed: seed + 1, numRuns: MORE_REQUESTS })) {
+    const answer = await ask(p, ref.method, pathOf(p, ref.path, of), sent);
+    checkAnswer(name, ref.operation, answer);
+    if (answer.status < 300) return true;
+  }
+  return false;
+};
+
 test(`every operation responds to valid and almost valid requests as documented (seed ${seed})`, async () => {
   console.log(`seed ${seed}`);
   const counts: Record<number, number> = {};
@@ -240,14 +260,11 @@ test(`every operation responds to valid and almost valid requests as documented 
         includeErrorInReport: true,
       },
     );
-    if (done === 0) never.push(name);
+    if (done === 0 && !(await acceptsOneOfMany(name, { path, method, operation }, of))) never.push(name);
     if (path.includes('_id}') || path.includes('{id}')) await checkUnknownIds(name, path, method, operation, of);
   }
   console.log(JSON.stringify(counts));
-  assert.equal(
-    never.filter((name) => !NEVER_SUCCESSFUL.some((part) => name.includes(part))),
-    [],
-  );
+  assert.equal(never, []);
   assert.equal(p.unappliedEvents(), []);
 });
 
