@@ -32,7 +32,7 @@ const refusals: Record<string, string[]> = {
   NATS_ACCOUNT_SEED: ['SAAB', 'UAAA'],
   NATS_RUNNER_ACCOUNT_SEED: ['SAAB', 'UAAA'],
   OIDC_ISSUER: ['http://login.example', 'login'],
-  SMTP_LISTEN: ['25', 'a:b'],
+  SMTP_LISTEN: ['70000', 'a:b'],
   EGRESS_ALLOW: ['a b', 'https://a', '300.1.1.1', '0x7f.1', '10.0.0.0/33', 'a:0', 'a:70000', '127.1:80', '*.a', 'a,,b', 'a/8'],
   GIT_TOKEN_GIT_EXAMPLE_COM: ['a b', 'a\nb', 'tökén'],
 };
