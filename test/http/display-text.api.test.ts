@@ -37,6 +37,7 @@ const FREE_TEXTS = [
   'summary',
   'error',
   'text',
+  'html',
 ];
 
 const HOSTILE: Readonly<Record<string, string>> = {
