@@ -52,7 +52,7 @@ test('a runner is shown as connected until it is killed, and each delivery as wa
     const { oldest_waiting_at } = await show(platform, agent);
     const first = `/tenant/${agent.tenant.id}/deliveries/${ids[0]}`;
     const { received_at } = JSON.parse((await platform.call('GET', first, undefined, agent.tenant)).text) as { received_at: string };
-    assert.ok(oldest_waiting_at! >= before && Math.abs(Date.parse(oldest_waiting_at!) - Date.parse(received_at)) < 100);
+    assert.ok(oldest_waiting_at! >= before && Math.abs(Date.parse(oldest_waiting_at!) - Date.parse(received_at)) < 5_000);
 
     const runner = await startBlockedRunner(platform, agent);
     await eventually('one delivery runs', async () => countsOf(await show(platform, agent)) === '2 1');
