@@ -1,6 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { defineCommand, runCommand } from 'citty';
 import packageJson from '../package.json' with { type: 'json' };
+import { apiCommand, showOperationHelp } from './cli/api/api-command.ts';
 import { isWebUrl, JSON_OPTION, rejectUnknownArguments, usageError } from './cli/arguments.ts';
 import { auditCommand } from './cli/audit-commands.ts';
 import { backupCommand, restoreCommand } from './cli/backup-commands.ts';
@@ -73,6 +74,7 @@ const main = defineCommand({
     deliveries: deliveriesCommand,
     cron: cronCommand,
     trigger: triggerCommand,
+    api: apiCommand,
     redrive: redriveCommand,
     rebuild: defineCommand({
       meta: { name: 'rebuild', description: 'Build the rows of a projection again from the log, then replace the current ones' },
@@ -155,6 +157,7 @@ const main = defineCommand({
 });
 
 const showHelp = async (words: string[]): Promise<void> => {
+  if (words[0] === 'api' && words[1] && !words[1].startsWith('-')) return showOperationHelp(words[1]);
   await showUsage(words, main, process.stdout);
   const service = SERVICES.find((name) => name === words[0]);
   if (!service) return;
@@ -163,6 +166,10 @@ const showHelp = async (words: string[]): Promise<void> => {
 };
 
 const runCli = async (words: string[]): Promise<void> => {
+  if (words[0] === 'complete') {
+    const { completeWords } = await import('./cli/api/shell-completion.ts');
+    return completeWords(main, words);
+  }
   if (words.some((word) => word === '--help' || word === '-h')) return showHelp(words);
   if (words.length === 1 && /^(-v|--version)$/.test(words[0]!)) return void process.stdout.write(`annals ${packageJson.version}\n`);
   rejectLeadingOptions(words, main);

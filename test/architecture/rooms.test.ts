@@ -60,6 +60,7 @@ const INFRA_FOLDERS = [
   'benchmarks',
   'blobs',
   'cli',
+  'cli/api',
   'cli/demo',
   'egress',
   'erasure',

@@ -1,0 +1,31 @@
+import { defineCommand } from 'citty';
+import { finish } from '../../processes/exit.ts';
+import { readConfig } from '../command-runs.ts';
+
+const readService = async () => {
+  const { annalsUrl, annalsKey } = await readConfig('annalsUrl');
+  return { url: annalsUrl!.replace(/\/+$/, ''), key: annalsKey };
+};
+
+export const apiCommand = defineCommand({
+  meta: { name: 'api', description: 'Call any operation of the API; without one, list them' },
+  args: {
+    operation: { type: 'positional', description: 'The operation, such as listAgents; its --help shows its fields', required: false },
+    json: { type: 'string', description: 'The request body as JSON, or - for standard input' },
+    all: { type: 'boolean', description: 'Read all pages of a list' },
+    output: { type: 'string', description: 'json or table (default: a table on a terminal if the answer is a list)' },
+  },
+  run: async ({ rawArgs }) => {
+    const [operation, ...words] = rawArgs;
+    const service = await readService();
+    const { callOperation } = await import('./call-operation.ts');
+    const { listOperations } = await import('./describe-operations.ts');
+    await finish(operation === undefined ? await listOperations(service.url) : await callOperation(service, operation, words));
+  },
+});
+
+/** Prints the fields of an operation. */
+export const showOperationHelp = async (operation: string): Promise<void> => {
+  const { describeOperation } = await import('./describe-operations.ts');
+  await finish(await describeOperation((await readService()).url, operation));
+};

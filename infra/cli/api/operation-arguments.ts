@@ -1,0 +1,161 @@
+import { openAsBlob } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { usageError } from '../arguments.ts';
+import type { ApiOperation, FieldSchema } from './api-document.ts';
+
+/** A request of the API: its path with query, its headers and its body. */
+export type ApiRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | FormData;
+};
+
+/** The options of the command itself. All other options are fields of the operation. */
+export type ApiOptions = { readonly json: string | null; readonly all: boolean; readonly output: 'json' | 'table' | null };
+
+type Given = { readonly name: string; readonly value: string | null };
+
+const OUTPUTS = ['json', 'table'] as const;
+const OWN_OPTIONS = ['json', 'all', 'output'];
+
+/** The name of a field as an option, in which `-` and `_` mean the same: `If-Match` is `--if-match`. */
+export const optionName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+const typesOf = ({ type, anyOf = [] }: FieldSchema): readonly string[] => [...[type ?? []].flat(), ...anyOf.flatMap(typesOf)];
+const hasType = (schema: FieldSchema, type: string): boolean => typesOf(schema).includes(type);
+const itemsOf = ({ items, anyOf = [] }: FieldSchema): FieldSchema | undefined => items ?? anyOf.map(itemsOf).find((one) => one);
+const isFile = (schema: FieldSchema): boolean => schema.format === 'binary';
+
+const parsedJson = (option: string, text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw usageError(`--${option} must be JSON`);
+  }
+};
+
+/** Converts the text of an option to the type of its field. `null` is the null of a field that can be null. */
+const convertText = (option: string, text: string, schema: FieldSchema): unknown => {
+  if (text === 'null' && hasType(schema, 'null')) return null;
+  if (hasType(schema, 'string')) return text;
+  if (hasType(schema, 'boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  if (hasType(schema, 'number') || hasType(schema, 'integer')) {
+    if (text.trim() === '' || !Number.isFinite(Number(text))) throw usageError(`--${option} must be a number`);
+    return Number(text);
+  }
+  if (hasType(schema, 'boolean')) throw usageError(`--${option} must be true or false`);
+  return parsedJson(option, text);
+};
+
+/** The value of a field whose option was given once or more often. Repeated options are the items of a list. */
+const fieldValue = (option: string, texts: readonly string[], schema: FieldSchema): unknown => {
+  const items = itemsOf(schema);
+  const isWhole = texts.length === 1 && (/^\s*\[/.test(texts[0]!) || (texts[0] === 'null' && hasType(schema, 'null')));
+  if (items && !isWhole) return texts.map((text) => convertText(option, text, items));
+  if (texts.length > 1) throw usageError(`--${option} can be given only once`);
+  return items && isWhole ? parsedJson(option, texts[0]!) : convertText(option, texts[0]!, schema);
+};
+
+const bodyFields = ({ body }: ApiOperation): Readonly<Record<string, FieldSchema>> => body?.schema.properties ?? {};
+
+/** The names of all fields of the operation, as options. */
+const optionsOf = (operation: ApiOperation): ReadonlyMap<string, FieldSchema> =>
+  new Map([
+    ...Object.entries(bodyFields(operation)).map(([name, schema]) => [optionName(name), schema] as const),
+    ...operation.parameters.map(({ name, schema }) => [optionName(name), schema] as const),
+  ]);
+
+/** Splits the words into options with values. A boolean option needs no value. @throws a usage error */
+const givenOptions = (words: readonly string[], operation: ApiOperation): readonly Given[] => {
+  const fields = optionsOf(operation);
+  const isFlag = (name: string): boolean =>
+    name === 'all' || (fields.has(name) && typesOf(fields.get(name)!).every((type) => type === 'boolean'));
+  const normalized = words.map((word) => word.replace(/^--[^=]+/, (name) => `--${optionName(name.slice(2))}`));
+  const names = [...OWN_OPTIONS, ...fields.keys()];
+  const options = Object.fromEntries(names.map((name) => [name, { type: isFlag(name) ? 'boolean' : 'string', multiple: true } as const]));
+  const { tokens } = parseArgs({ args: normalized, options, strict: false, allowPositionals: true, tokens: true });
+  return tokens.flatMap((token): Given[] => {
+    if (token.kind === 'option-terminator') return [];
+    if (token.kind === 'positional') throw usageError(`Unexpected argument ${token.value}`);
+    if (!names.includes(token.name))
+      throw usageError(`${operation.name} has no field ${token.rawName}; annals api ${operation.name} --help shows them`);
+    if (token.value === undefined && !isFlag(token.name)) throw usageError(`--${token.name} needs a value`);
+    return [{ name: token.name, value: token.value ?? null }];
+  });
+};
+
+const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): ApiOptions => {
+  const last = (name: string): Given | undefined => (isOwn(name) ? given.findLast((one) => one.name === name) : undefined);
+  const output = last('output')?.value ?? null;
+  if (output !== null && !OUTPUTS.some((one) => one === output)) throw usageError(`--output must be ${OUTPUTS.join(' or ')}`);
+  return { json: last('json')?.value ?? null, all: !!last('all'), output: output as ApiOptions['output'] };
+};
+
+/** Creates the form of an upload. The value of a file is its path. @throws Error if a file cannot be read */
+const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation: ApiOperation): Promise<FormData> => {
+  const form = new FormData();
+  for (const [name, texts] of fields)
+    for (const text of texts) {
+      const schema = bodyFields(operation)[name]!;
+      if (!isFile(schema) && !(itemsOf(schema) && isFile(itemsOf(schema)!))) form.append(name, text);
+      else {
+        const blob = await openAsBlob(text).catch(() => {
+          throw new Error(`${text} cannot be read`);
+        });
+        form.append(name, blob, basename(text));
+      }
+    }
+  return form;
+};
+
+const jsonBody = (fields: ReadonlyMap<string, readonly string[]>, base: unknown, operation: ApiOperation): string | undefined => {
+  const entries = [...fields].map(([name, texts]) => [name, fieldValue(optionName(name), texts, bodyFields(operation)[name]!)] as const);
+  if (base === undefined && entries.length === 0 && !operation.body?.isRequired) return undefined;
+  if (entries.length > 0 && base !== undefined && (typeof base !== 'object' || base === null || Array.isArray(base)))
+    throw usageError(`The JSON is not an object, so --${optionName(entries[0]![0])} cannot be added to it`);
+  return JSON.stringify(entries.length > 0 || base === undefined ? { ...(base as object), ...Object.fromEntries(entries) } : base);
+};
+
+/**
+ * Returns the request that the words after the name of an operation describe, and the options of the command.
+ * `readJson` returns the text that `--json` names.
+ * @throws a usage error
+ */
+export const requestOf = async (
+  operation: ApiOperation,
+  words: readonly string[],
+  readJson: (source: string) => Promise<string>,
+): Promise<{ readonly request: ApiRequest; readonly options: ApiOptions }> => {
+  const given = givenOptions(words, operation);
+  const fields = optionsOf(operation);
+  const options = ownOptions(given, (name) => !fields.has(name));
+  const textsOf = (name: string): string[] => given.filter((one) => one.name === optionName(name)).map(({ value }) => value ?? 'true');
+  const headers: Record<string, string> = {};
+  const query = new URLSearchParams();
+  let path = operation.path;
+  for (const { name, in: place, required } of operation.parameters) {
+    const texts = textsOf(name);
+    if (texts.length === 0 && required) throw usageError(`${operation.name} needs --${optionName(name)}`);
+    if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(texts.at(-1)!));
+    for (const text of texts)
+      if (place === 'query') query.append(name, text);
+      else if (place === 'header') headers[name] = text;
+  }
+  const pathParameters = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+  const inBody = new Map(
+    Object.keys(bodyFields(operation))
+      .filter((name) => !pathParameters.includes(name))
+      .map((name) => [name, textsOf(name)] as const)
+      .filter(([, texts]) => texts.length > 0),
+  );
+  const target = { method: operation.method.toUpperCase(), path: query.size > 0 ? `${path}?${query}` : path };
+  if (!operation.body) return { request: { ...target, headers }, options };
+  if (operation.body.type === 'multipart/form-data')
+    return { request: { ...target, headers, body: await formOf(inBody, operation) }, options };
+  const base = options.json === null ? undefined : parsedJson('json', await readJson(options.json));
+  const body = jsonBody(inBody, base, operation);
+  if (body === undefined) return { request: { ...target, headers }, options };
+  return { request: { ...target, headers: { ...headers, 'content-type': 'application/json' }, body }, options };
+};

@@ -1,0 +1,33 @@
+import { type CommandDef, runCommand } from 'citty';
+import { usageError } from '../arguments.ts';
+import { readConfig } from '../command-runs.ts';
+
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
+
+/** The names and summaries of the operations of the running platform; none if it does not answer. */
+const operationNames = async (): Promise<readonly (readonly [string, string])[]> => {
+  try {
+    const { annalsUrl } = await readConfig('annalsUrl');
+    const { readOperations } = await import('./api-document.ts');
+    return (await readOperations(annalsUrl!.replace(/\/+$/, ''))).map(({ name, summary }) => [name, summary]);
+  } catch {
+    return [];
+  }
+};
+
+/**
+ * Prints the completion script of a shell (`complete bash`), or answers its question how the words go on
+ * (`complete -- <words>`).
+ * @throws a usage error if the shell is unknown
+ */
+export const completeWords = async (main: CommandDef, words: readonly string[]): Promise<void> => {
+  const [, shell = ''] = words;
+  if (shell !== '--' && !SHELLS.includes(shell)) throw usageError(`Name a shell: ${SHELLS.join(', ')}`);
+  const { default: tab } = await import('@bomb.sh/tab/citty');
+  const names = words[2] === 'api' ? await operationNames() : [];
+  const operation = (complete: (value: string, description: string) => void): void => {
+    for (const [name, summary] of names) complete(name, summary);
+  };
+  await tab(main, { subCommands: { api: { args: { operation } } } });
+  await runCommand(main, { rawArgs: [...words] });
+};

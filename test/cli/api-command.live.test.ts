@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openapi } from '../../api/http/openapi.ts';
+import { plainPaths } from '../../api/plain-routes.ts';
+import { callOperation } from '../../infra/cli/api/call-operation.ts';
+import { describeOperation, listOperations } from '../../infra/cli/api/describe-operations.ts';
+import { tableLines } from '../../infra/cli/api/print-table.ts';
+import { mainFile } from '../faults/platform.ts';
+import { startProgram } from '../fixtures/child-process.ts';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+
+type Json = Record<string, unknown>;
+
+const p = await createTestPlatform();
+const document = JSON.stringify(openapi(p.operations, plainPaths, 'http://annals.test'));
+const server = createServer(async (request, response) => {
+  if (request.url === '/openapi.json') return response.writeHead(200, { 'content-type': 'application/json' }).end(document);
+  const { 'accept-encoding': _, ...headers } = request.headers as Record<string, string>;
+  const body = request.method === 'GET' ? {} : { body: await buffer(request) };
+  const answer = await p.app.request(request.url!, { method: request.method!, headers, ...body });
+  return response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const tenant = p.tenant.split('/').at(-1)!;
+
+/** Runs a function of the command. Returns its exit code and what it prints. */
+const printed = async (run: () => Promise<number>) => {
+  const [out, err]: [string[], string[]] = [[], []];
+  const { log, error } = console;
+  console.log = (line: string) => void out.push(line);
+  console.error = (line: string) => void err.push(line);
+  try {
+    return { code: await run(), out: out.join('\n'), err: err.join('\n') };
+  } finally {
+    Object.assign(console, { log, error });
+  }
+};
+const call = (operation: string, ...words: string[]) => printed(() => callOperation({ url, key: p.key }, operation, words));
+const inTenant = (operation: string, ...words: string[]) => call(operation, '--tenant-id', tenant, ...words);
+const isUsageError = (run: Promise<unknown>, pattern: RegExp) =>
+  run.then(
+    () => assert.unreachable(String(pattern)),
+    ({ name, message }: Error) => {
+      assert.is(name, 'CLIError', message);
+      assert.match(message, pattern);
+    },
+  );
+
+test('fields become path, query, headers and a JSON body with the types of the operation', async () => {
+  const created = await inTenant('createAgent', '--name', 'Reviewer', '--slug', 'reviewer', '--is-admin-only', '--description', 'null');
+  assert.equal([created.code, created.err], [0, '']);
+  const agent = JSON.parse(created.out) as Json;
+  assert.equal([agent.slug, agent.is_admin_only, agent.description], ['reviewer', true, null]);
+  const listed = JSON.parse((await inTenant('list-agents', '--q', 'review', '--is_active=true')).out) as Json[];
+  assert.equal(
+    listed.map(({ id }) => id),
+    [agent.id],
+  );
+  const id = String(agent.id);
+  const renamed = await inTenant('updateAgent', '--agent-id', id, '--json', '{"name":"Critic"}', '--iteration-warn-threshold', '7');
+  assert.equal([renamed.code, (JSON.parse(renamed.out) as Json).iteration_warn_threshold], [0, 7]);
+  const late = await inTenant('updateAgent', '--agent-id', id, '--name', 'Late', '--if-match', '"0"');
+  assert.is(late.code, 1);
+  assert.match(late.err, /^412 .+\n {2}request id: /);
+});
+
+test('repeated options are a list, a list in brackets is JSON, and a body that is a list comes from --json', async () => {
+  const agent = (JSON.parse((await inTenant('listAgents')).out) as Json[])[0]!;
+  const connect = [
+    'connectWebhookIntegration',
+    '--provider',
+    'github',
+    '--agent-id',
+    String(agent.id),
+    '--label',
+    'Code',
+    '--event-filter',
+    'push',
+  ];
+  const { out, err } = await inTenant(...(connect as [string]), '--event-filter', 'issues');
+  assert.is(err, '');
+  const hook = JSON.parse(out) as Json;
+  assert.equal(hook.event_filter, ['push', 'issues']);
+  const update = await inTenant('updateWebhookIntegration', '--id', String(hook.id), '--event-filter', '["ping"]');
+  assert.equal((JSON.parse(update.out) as Json).event_filter, ['ping']);
+  const patterns = '[{"pattern":"T-[0-9]+","tag":"TICKET"}]';
+  const replaced = await inTenant('replaceRedactionPatterns', '--json', patterns);
+  assert.equal([replaced.code, (JSON.parse(replaced.out) as Json[]).length], [0, 1], replaced.err);
+});
+
+test('--all reads every page, and a table shows the columns that fit', async () => {
+  for (const n of [1, 2, 3]) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `agent-${n}` } });
+  const total = (JSON.parse((await inTenant('listAgents')).out) as Json[]).length;
+  assert.is((JSON.parse((await inTenant('listAgents', '--limit', '1', '--all')).out) as Json[]).length, total);
+  assert.match((await inTenant('listAgents', '--output', 'table')).out, /^[A-Z_ ]+\n/);
+  assert.equal(
+    tableLines(
+      [
+        { id: 'a', name: 'one\u001b[31m', last: null },
+        { id: 'bb', name: 'two' },
+      ],
+      12,
+    ),
+    ['ID  NAME', 'a   one [31m', 'bb  two'],
+  );
+});
+
+test('a problem is printed with its fields and request id, and the exit code is 1', async () => {
+  const { code, out, err } = await inTenant('createAgent', '--name', 'X', '--slug', 'NOT A SLUG');
+  assert.equal([code, out], [1, '']);
+  assert.match(err, /^422 .+\n {2}\/slug: .+\n {2}request id: \S+$/s);
+});
+
+test('what cannot be sent is a usage error that names the option or similar operations', async () => {
+  await isUsageError(call('agents'), /no operation agents; similar: /);
+  await isUsageError(inTenant('createAgent', '--nonsense', 'x'), /createAgent has no field --nonsense/);
+  await isUsageError(inTenant('createAgent', 'stray'), /Unexpected argument stray/);
+  await isUsageError(inTenant('createAgent', '--name'), /--name needs a value/);
+  await isUsageError(inTenant('getAgent'), /needs --agent-id|no operation/);
+  await isUsageError(inTenant('updateAgent', '--agent-id', 'a', '--iteration-warn-threshold', 'x'), /must be a number/);
+  await isUsageError(inTenant('updateAgent', '--agent-id', 'a', '--json', '{'), /--json must be JSON/);
+  await isUsageError(inTenant('listAgents', '--output', 'xml'), /--output must be json or table/);
+});
+
+test('without an operation all are listed, and the help of one shows its fields, their types and values', async () => {
+  const { code, out } = await printed(() => listOperations(url));
+  assert.is(code, 0);
+  assert.match(out, /^createAgent +POST +\/tenant\/\{tenant_id\}\/agents +Create an agent$/m);
+  const help = await printed(() => describeOperation(url, 'listAgents'));
+  assert.match(help.out, /--limit <integer> .+\n/);
+  assert.match(help.out, /--kind <user \| coding \| analyst \| dba>/);
+  assert.match((await printed(() => describeOperation(url, 'createAgent'))).out, /--name <string> \(required\)/);
+});
+
+test('a file is uploaded by its path', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'annals-api-'));
+  const file = join(dir, 'notes.md');
+  writeFileSync(file, '# Notes');
+  const [operation] = (await printed(() => listOperations(url))).out.split('\n').filter((line) => /importMemory|uploadMemory/.test(line));
+  const agent = (JSON.parse((await inTenant('listAgents')).out) as Json[])[0]!;
+  const { code, err } = await inTenant(operation!.split(' ')[0]!, '--agent-id', String(agent.id), '--file', file);
+  assert.equal([code, err], [0, '']);
+  rmSync(dir, { recursive: true });
+});
+
+test('a shell completes commands, options and the operations of the running platform, and an unknown shell is exit code 2', async () => {
+  const complete = async (...words: string[]) => {
+    const env = { PATH: process.env.PATH, ANNALS_URL: url };
+    const program = startProgram(process.execPath, [mainFile, 'complete', ...words], { env });
+    return { code: await program.ended, output: program.output() };
+  };
+  assert.match((await complete('--', 'tri')).output, /^trigger\tSend a signed sample/);
+  assert.match((await complete('--', 'vault', 'rotate', '--')).output, /^--due\t/m);
+  assert.match((await complete('--', 'api', 'createAg')).output, /^createAgent\tCreate an agent$/m);
+  assert.match((await complete('zsh')).output, /^#compdef annals/m);
+  assert.is((await complete('tcsh')).code, 2);
+});
+
+test('the command reads ANNALS_URL and ANNALS_KEY, and a platform that is down is one line with exit code 1', async () => {
+  const key = p.key;
+  const env = { PATH: process.env.PATH, ANNALS_URL: `${url}/`, ANNALS_KEY: key };
+  const listed = startProgram(process.execPath, [mainFile, 'api', 'listAgents', '--tenant-id', tenant], { env });
+  assert.is(await listed.ended, 0, listed.output());
+  server.close();
+  server.closeAllConnections();
+  const down = startProgram(process.execPath, [mainFile, 'api', 'listAgents'], { env });
+  assert.is(await down.ended, 1);
+  assert.match(down.output(), /^annals: http:\/\/127\.0\.0\.1:\d+ does not answer: \S+$/m);
+});
+
+test('the platform stops without an error', () => p.close());
+
+test.run();
