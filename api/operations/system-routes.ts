@@ -7,6 +7,7 @@ import { jsonResponse } from '../http/response.ts';
 import { BOOT_SCRIPT, CONTENT_SECURITY_POLICY, PAGE } from './docs-page.ts';
 import { LANDING_PAGE, STATIC_PAGE_POLICY } from './landing-page.ts';
 import { describeProblem, explainProblem } from './problem-page.ts';
+import { type ApiDocument, llmsText, markdownDocs } from './text-docs.ts';
 
 /**
  * Whether the process can accept webhook deliveries (`ready`). `degraded` names the services that are down although
@@ -26,6 +27,8 @@ export type SystemDeps = {
 };
 
 const jsonOf = (body: unknown, status = 200): Response => jsonResponse(JSON.stringify(body), status);
+
+const textOf = (body: string, type: string): Response => new Response(body, { headers: { 'content-type': `${type}; charset=utf-8` } });
 
 const content = (media: string, schema: unknown = { type: media.endsWith('json') ? 'object' : 'string' }, example?: unknown) => ({
   content: { [media]: { schema, ...(example === undefined ? {} : { example }) } },
@@ -165,6 +168,21 @@ const routes = [
     summary: 'This document',
     responses: { 200: content('application/json', DOCUMENT, { openapi: '3.1.0', info: { title: 'Annals' } }) },
     handler: (deps) => () => jsonOf(deps.openapi()),
+  }),
+  systemRoute({
+    path: '/llms.txt',
+    operationId: 'readLlmsText',
+    summary: 'An overview for language models',
+    description: 'Where the documents are, and one line for each operation, as llmstxt.org describes it.',
+    responses: { 200: content('text/plain', { type: 'string' }, '# Annals\n') },
+    handler: (deps) => () => textOf(llmsText(deps.openapi() as ApiDocument), 'text/plain'),
+  }),
+  systemRoute({
+    path: '/docs.md',
+    operationId: 'readMarkdownDocs',
+    summary: 'The API reference in Markdown',
+    responses: { 200: content('text/markdown', { type: 'string' }, '# Annals\n') },
+    handler: (deps) => () => textOf(markdownDocs(deps.openapi() as ApiDocument), 'text/markdown'),
   }),
   systemRoute({
     path: '/asyncapi.json',

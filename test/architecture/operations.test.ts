@@ -16,6 +16,8 @@ const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8
  */
 const FURTHER = [
   'GET    /',
+  'GET    /docs.md',
+  'GET    /llms.txt',
   'GET    /admin/models/{model_id}/diff',
   'GET    /admin/models/{model_id}/history',
   'GET    /docs/boot.js',

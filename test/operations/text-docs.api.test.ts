@@ -1,0 +1,41 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createTestPlatform } from '../fixtures/test-platform.ts';
+
+const p = await createTestPlatform();
+
+const textOf = async (path: string, type: string): Promise<string> => {
+  const response = await p.app.request(path);
+  assert.equal([response.status, response.headers.get('content-type')], [200, `${type}; charset=utf-8`]);
+  return response.text();
+};
+
+test('/llms.txt names the documents and every operation once, with its method, path and summary', async () => {
+  const text = await textOf('/llms.txt', 'text/plain');
+  assert.match(text, /^# Annals\n\n> .+\n\n## Documents\n/);
+  assert.match(text, /^- \[createAgent\]\(\S+\/docs\.md#createagent\): POST \/tenant\/\{tenant_id\}\/agents\. Create an agent$/m);
+  for (const name of Object.keys(p.operations)) assert.is(text.split(`[${name}](`).length, 2, name);
+});
+
+test('/docs.md has a heading, the fields and the response of every operation, and a table of every schema', async () => {
+  const text = await textOf('/docs.md', 'text/markdown');
+  for (const name of Object.keys(p.operations)) assert.is(text.split(`\n### ${name}\n`).length, 2, name);
+  const [, createAgent = ''] = text.split('\n### createAgent\n');
+  assert.match(createAgent, /^\n`POST \/tenant\/\{tenant_id\}\/agents`\n/);
+  assert.match(createAgent, /\| `tenant_id` \| path \| string, required \| The id of the tenant \|\n/);
+  assert.match(createAgent, /\| `name` \| body \| string, required \| /);
+  assert.match(createAgent, /^Response: 201 with AgentRead\.$/m);
+  assert.match(text, /\n### AgentRead\n\n\| field \| type \| description \|\n/);
+  // Each line of a table has as many cells as its heading, also if a type contains `|`.
+  for (const table of text.match(/(^\|.*\n)+/gm)!) {
+    const cells = table
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/(?<!\\)\|/).length);
+    assert.is(new Set(cells).size, 1, table.slice(0, 400));
+  }
+});
+
+test('the platform stops without an error', () => p.close());
+
+test.run();
