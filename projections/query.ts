@@ -6,9 +6,9 @@ import type { Table } from './table.ts';
 export type QueryArgs = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
 /**
- * A query that is prepared once for every shape: which of its arguments are undefined, and which are null. `build` is
- * called with placeholders instead of the other arguments. So it may pass an argument to Kysely and compare it with
- * undefined and null, but it must not read its value.
+ * A query that is prepared once for every combination of undefined and null arguments. `build` gets an undefined or
+ * null argument as it is, and a placeholder in place of any other argument. So it may pass an argument to Kysely and
+ * compare it with undefined and null, but it must not use its value.
  */
 export type Query<Args extends QueryArgs, Row> = {
   readonly build: (db: Kysely<never>, args: Args) => Compilable<Row>;

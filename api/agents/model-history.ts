@@ -2,7 +2,7 @@ import * as Model from '../../domain/agents/model.ts';
 import { ModelRead } from '../../projections/agents/model.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
-/** What the history of a model shows. `open_to` has the time since when the model is opened to each tenant. */
+/** What the history of a model shows. `open_to` has, for each tenant, the time at which the model was opened to it. */
 export const modelHistory: HistorySubject<Model.Model, Model.ModelEvent> = {
   aggregate: Model,
   path: '/admin/models/:model_id',

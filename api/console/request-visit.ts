@@ -67,7 +67,10 @@ const mayIn = (me: Me, tenant: Visit['tenant'], permission: string): boolean => 
   return tenant?.permissions.includes(permission) ?? false;
 };
 
-/** Adds the visitor to a visit. */
+/**
+ * Adds the signed-in user to a visit: their data, the tenant that they look at, and the function that checks their
+ * permissions.
+ */
 export const withVisitor = (visit: Visit, me: Me): Visit => {
   const tenant = me.tenants.find(({ id }) => id === visit.params.tenant_id) ?? null;
   return { ...visit, me, tenant, may: (permission) => mayIn(me, tenant, permission) };

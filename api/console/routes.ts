@@ -168,7 +168,10 @@ const mountPreferences = (app: Hono, { cookies }: ConsoleDeps): void => {
   });
 };
 
-/** Creates the console: its pages, and the forms of the frame. It answers only paths below /console. */
+/**
+ * Creates the console: its pages, and the forms to sign in, to sign out and to choose the theme. It answers only
+ * /console and the paths below it.
+ */
 export const createConsole = (
   deps: ConsoleDeps,
 ): { readonly fetch: (request: Request, env: ConsoleEnv) => Response | Promise<Response> } => {

@@ -40,7 +40,10 @@ export type HistorySubject<S, E extends DomainEvent> = {
    * of the stream of `aggregate`.
    */
   readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
-  /** Further data of the resource, by the name with which the pointers of their changes start. */
+  /**
+   * Maps whose entries the history compares one by one. The JSON pointers of their changes start with the key of the
+   * map.
+   */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
    * Returns which states of the resource the caller may read; by default all. If it is not the present one, the

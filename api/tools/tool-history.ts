@@ -46,7 +46,7 @@ const fieldsOf = ({ tool, provided, isProvided }: ProvidedTool) => ({
   deleted: tool.connector === null ? tool.status === 'removed' : !isProvided,
 });
 
-/** What the history of a tool shows. A connector's tool also changes by the syncs of the connector. */
+/** What the history of a tool shows. If a connector provides the tool, syncs of the connector change it, too. */
 export const toolHistory: HistorySubject<ProvidedTool, Event> = {
   aggregate: { category: Tool.category, initial: { tool: Tool.initial, provided: null, isProvided: false }, evolve },
   eventsOf,

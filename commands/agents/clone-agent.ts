@@ -57,8 +57,8 @@ function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
 type Create = (slug: string, generation: number) => Agent.AgentEvent[];
 
 /**
- * Creates the agent, unless another agent has the slug. The slug of a deleted agent counts as taken, too, so that the
- * deleted agent can still be restored: the platform has derived this slug, and can derive another one.
+ * Creates the agent, unless its slug is taken. The slug of a deleted agent is taken, too, so that the deleted agent can
+ * still be restored. The copy can get another slug, because the platform derives the slugs of copies.
  */
 const claim = (slug: string, generation: number, checkAgentLimit: CheckAgentLimit, create: Create) => (agent: Agent.Agent) => {
   if (agent.status === 'released') return [];

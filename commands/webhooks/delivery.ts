@@ -25,8 +25,9 @@ export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: StoredBody; readonly agents: readonly string[] };
 
 /**
- * Reads a recorded delivery from the log, and opens its body; null if there is none. Only the chunks of a large body
- * throw if they cannot be opened.
+ * Reads a recorded delivery from the log, and decrypts its body. Returns null if there is no such delivery. If a body
+ * in one piece cannot be decrypted, the result says why. If a body in chunks cannot be decrypted, reading its chunks
+ * throws.
  * @throws Refusal unavailable
  */
 export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDelivery | null>;

@@ -32,7 +32,10 @@ const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
 const skillIdOf = ({ type, id, data }: HidingEvent): string => (type === 'AgentSkillRevoked' ? data.skill_id : id);
 
-/** Why the webhook has to be hidden now, whatever happened; null if its agent can use the skill. */
+/**
+ * Returns why the present state of the skill and the agent requires that the webhook is hidden, independently of the
+ * event; null if it does not.
+ */
 const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillWebhook): Promise<SkillWebhook.HiddenReason | null> => {
   const { tenant_id, agent_id, id } = webhook;
   const [skill, agent] = await Promise.all([load(Skill, tenant_id, id), load(Agent, tenant_id, agent_id)]);

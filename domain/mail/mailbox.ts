@@ -21,8 +21,8 @@ export type MailboxEvent =
   | { type: 'MailboxResumed'; data: OfAgent };
 
 /**
- * `is_enabled`: what tenant and agent allow, as `heal` last found it. `is_paused_by_person`: whether a super-admin has
- * paused the mailbox; only a super-admin resumes it.
+ * `is_enabled`: whether the tenant and the agent allowed the mailbox when `converge` last checked.
+ * `is_paused_by_person`: whether a super-admin has paused the mailbox; only a super-admin can resume it.
  */
 export type Mailbox = NewMailbox & {
   status: 'absent' | 'present';

@@ -42,8 +42,8 @@ export type CronRunEvent =
   /** A person has asked for a run outside of the schedule. */
   | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
   /**
-   * An attempt has sent a message to an agent: the message with this id, of a delivery. The attempt fails at
-   * `expires_at` at the latest.
+   * An attempt has sent a message to an agent. The event names the message and the delivery to which it belongs. The
+   * attempt fails at `expires_at` if it has not ended before.
    */
   | { type: 'CronMessageSent'; data: MessageFields & { readonly job_id: string; readonly expires_at: string } }
   /** An attempt failed, and another one follows at `next_attempt_at`. */

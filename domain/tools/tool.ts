@@ -31,7 +31,7 @@ export type Tool = ToolFields & {
 
 export type ToolChanges = { [Name in keyof ToolFields]?: ToolFields[Name] | null | undefined };
 
-/** The values that null resets. */
+/** The values that fields get when a change sets them to null. */
 const defaults = { description_long: '', input_schema: {} };
 
 export const initial: Tool = {

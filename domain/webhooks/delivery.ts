@@ -53,11 +53,12 @@ export type DeliveryFacts = GuardrailResult & {
 type RequeuedFields = { agent_id: string; repeats?: string };
 
 /**
- * The first event of a delivery. WebhookAccepted and WebhookBlocked are those of a provider, SkillWebhookCalled and
- * SkillWebhookBlocked are calls of a skill's webhook with a valid token (see skill-call.ts), CronJobTriggered is the
- * message of a cron job to an agent (see cron-delivery.ts), BenchmarkRunTriggered that of a benchmark run (see
- * benchmark-delivery.ts). Their data are the bytes of the body: as received, or after
- * redaction. In the log they are sealed (see sealed-data.ts). They are empty if the body is stored in chunks.
+ * The events of a delivery. The first one has the body as its data. WebhookAccepted and WebhookBlocked come from a
+ * provider. SkillWebhookCalled and SkillWebhookBlocked are calls of a skill's webhook with a valid token (see
+ * skill-call.ts). CronJobTriggered is the message of a cron job to an agent (see cron-delivery.ts),
+ * BenchmarkRunTriggered the message of a benchmark run (see benchmark-delivery.ts). MailReceived and MailBlocked are
+ * mail (see mail-delivery.ts). The body is stored as received, or after redaction. In the log it is sealed (see
+ * sealed-data.ts). If it is stored in chunks, the data are empty.
  */
 export type DeliveryEvent =
   | { type: 'WebhookAccepted'; data: Uint8Array }

@@ -16,7 +16,10 @@ export type RuleSet = {
   readonly readsBody: boolean;
 };
 
-/** Where rules come from. The lists are compared by identity: an unchanged state has the same lists. */
+/**
+ * The lists from which a rule set is made. They are compared by identity (`===`), because a state that has not changed
+ * keeps its list objects.
+ */
 export type RuleSources = {
   readonly tenant: readonly GuardrailRule[];
   readonly integration: readonly GuardrailRule[];

@@ -5,8 +5,8 @@ import type { SignatureScheme, SignedRequest } from './signature.ts';
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
 
 /**
- * Returns the headers with which a provider would sign a request at this Unix time in seconds. The request has the
- * headers that are signed, such as an id. The inverse of `verifySignature`.
+ * Returns the headers with which a provider would sign a request at the Unix time `seconds`. If the scheme also signs
+ * some headers of the request, such as an id, `request` must already have them. `verifySignature` accepts the result.
  * @throws Error if the scheme cannot sign, or the request lacks a signed header
  */
 export const signatureHeaders = (

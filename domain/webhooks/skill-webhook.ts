@@ -63,8 +63,8 @@ export const assertExposed = (webhook: SkillWebhook, tenant_id: string): void =>
 };
 
 /**
- * Exposes a skill. `digest` is that of a new token. A webhook that is exposed already keeps its token; with another
- * agent, its later calls are for that one.
+ * Exposes a skill through an agent. The `digest` of the exposure is that of a new token. If the skill is exposed
+ * already, it keeps its present token. If it is exposed through another agent, later calls go to the new agent.
  */
 export const expose =
   (exposure: Exposure) =>

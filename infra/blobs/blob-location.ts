@@ -15,7 +15,7 @@ export type Bucket = {
 /** Where contents are stored. */
 export type BlobLocation = { readonly kind: 'directory'; readonly path: string } | ({ readonly kind: 'bucket' } & Bucket);
 
-/** What BLOBS_URL must be, as the message for a malformed value says it. */
+/** The valid forms of BLOBS_URL, as the error message for an invalid value lists them. */
 export const BLOBS_URL_FORMS =
   'must be s3://<key id>:<secret>@<bucket>[/<prefix>]?region=<region>, https://<key id>:<secret>@<host>/<bucket>[/<prefix>][?region=<region>] ' +
   '(with / + and % in the secret percent-encoded), or file:///<directory>';

@@ -58,8 +58,8 @@ const parseUrl = (text: string): URL => {
 
 /**
  * Creates the rules. By default, requests go to public addresses by HTTPS on the ports 443 and 8443. The entries of
- * `allow`, those of EGRESS_ALLOW, are exceptions: a host with any address, or a range of addresses. A host that is
- * named can also be reached by HTTP and on any port, or on the port of its entry.
+ * `allow`, those of EGRESS_ALLOW, are exceptions: a host with any address, or a range of addresses. A host that an
+ * entry names can be reached by HTTP, too, and on any port. An entry with a port allows only this port.
  */
 export const createEgressRules = ({ allow = [], ports = DEFAULT_PORTS }: EgressRuleOptions = {}): EgressRules => {
   const allowances = allow.map(allowanceOf);

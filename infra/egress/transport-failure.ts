@@ -32,7 +32,9 @@ export const connectionFailure = (error: unknown, host: string): EgressError => 
   return new EgressError('unreachable', `${host} cannot be reached`);
 };
 
-/** Converts an error while the body of the answer is read to one for users. */
+/**
+ * Converts an error that occurred while the body of the answer was read. The returned error has a message for users.
+ */
 export const responseFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);

@@ -55,8 +55,8 @@ const createWalk = (maxLines: number) => {
 };
 
 /**
- * Reads at most `maxLines` lines. It stops at the first invalid line. A library that parses the lines afterwards does
- * not notice that an answer was cut off.
+ * Reads at most `maxLines` lines. It stops at the first invalid line. Check `isComplete`: a library that parses `bytes`
+ * afterwards does not notice whether the answer was cut off.
  */
 export const readPktLines = async (body: AsyncIterable<Uint8Array>, maxLines: number): Promise<PktLines> => {
   const { add, result } = createWalk(maxLines);

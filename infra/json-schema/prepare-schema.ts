@@ -23,7 +23,10 @@ const SCHEMA = new Set(
 const SCHEMA_LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
 const REFUSED = new Set(['$async', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$vocabulary', 'id']);
-/** Keywords that are removed from the copy: they would let a schema name itself as another document. */
+/**
+ * Keywords that are allowed only at the root, and removed from the copy. With `$id`, a schema could take the name of
+ * another one.
+ */
 const ROOT_ONLY = new Set(['$id', '$schema']);
 
 class Fault extends Error {

@@ -81,8 +81,8 @@ type Broker = { readonly connection: () => Promise<NatsConnection>; readonly isH
 
 /**
  * Reads what the broker knows about runners. `broker` is a connection to the account with the streams. A server lists
- * the connections of an account only to users of this account, so the first question opens a connection to that of the
- * runners; `close` ends it.
+ * the connections of an account only to users of this account. So the first call that needs this list opens another
+ * connection, to the account of the runners, and `close` closes it.
  */
 export const openRunnerBroker = (broker: Broker, { natsUrl, natsAccountSeed, natsRunnerAccountSeed }: BrokerAddress) => {
   const hasOwnAccount = natsRunnerAccountSeed !== undefined && natsRunnerAccountSeed !== natsAccountSeed;

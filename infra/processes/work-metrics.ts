@@ -30,7 +30,8 @@ export type WorkParts = {
 
 /**
  * Returns the function that says whether this process exports the values that describe the whole platform. Of several
- * workers only one does: the writer of the deliveries. While the database is down, that is the last one that was.
+ * workers, only the writer of the `deliveries` projection exports them. While the database is down, the worker that was
+ * its writer last continues to export them.
  */
 const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boolean>): (() => Promise<boolean>) => {
   let isExporter = false;

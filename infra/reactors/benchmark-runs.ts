@@ -124,7 +124,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     for (const group of Object.values(groups)) await recordGroup(ports, group!);
   };
 
-  /** Records the results that are published. Returns whether all are recorded that were published before the call. */
+  /** Records the published results. @returns whether all results that were published before the call are recorded */
   const recordPublished = async (ports: BenchmarkRunPorts): Promise<boolean> => {
     const reports = await openReports();
     try {

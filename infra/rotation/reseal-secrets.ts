@@ -35,7 +35,10 @@ type Resealing = {
   readonly tenant: string;
   readonly log: Log;
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => Promise<S>;
-  /** Returns the text sealed with the newest key; the same text if it is, or if it cannot be opened. */
+  /**
+   * Returns the text, encrypted with the newest key. Returns it unchanged if that key encrypts it already, or if it
+   * cannot be decrypted.
+   */
   readonly reseal: (location: SecretLocation, sealed: SealedText) => Promise<SealedText>;
   readonly transact: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, decide: Decision<S, E>) => Promise<void>;
 };

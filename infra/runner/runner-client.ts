@@ -148,8 +148,9 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
       startSession({ api, agent, stop }, session, idempotencyKey),
     /**
-     * Processes the agent's events until the signal is aborted. An event whose handler returns is acknowledged, and not
-     * processed again. @returns whether one of `max` runs has failed
+     * Processes the agent's events until the signal is aborted, or `max` runs have ended. An event whose handler
+     * returns is acknowledged, and not processed again.
+     * @returns whether `max` runs have ended and at least one of them has failed
      */
     receive: (handle: Handler, { progressMs, ...limits }: ReceiveOptions = {}): Promise<boolean> => {
       const processed = openProcessedIds(join(dir, `${agent.agent}.ledger`));

@@ -106,7 +106,7 @@ export const openSpoolFile = (path: string) => {
       }
       return found;
     },
-    /** Removes rows that waited. @returns the size of their contents */
+    /** Removes waiting rows. @returns the size of their contents */
     remove: (seqs: readonly number[]): number =>
       inTransaction(() => seqs.reduce((sum, seq) => sum + ((remove.get(seq) as { bytes: number } | undefined)?.bytes ?? 0), 0)),
     /** Keeps a row, but passes over it from now on. @returns the size of its content */

@@ -66,8 +66,8 @@ const throwAsAdvice = (path: string, error: unknown): never => {
 };
 
 /**
- * Makes the next master key the one in MASTER_KEY_FILE, and keeps the key that was there in a file of its own. There is
- * a key in MASTER_KEY_FILE at every moment. Does nothing if that is the key with the id `kid` already.
+ * Replaces the master key in MASTER_KEY_FILE with the next one, and keeps the old key in a separate file.
+ * MASTER_KEY_FILE contains a key at every moment. Does nothing if it already contains the key with the id `kid`.
  * @throws Error with a one-line message for the operator
  */
 export const replaceMasterKey = async (file: string, kid: string): Promise<void> => {

@@ -30,8 +30,9 @@ export const createReplayGuard =
   };
 
 /**
- * Whether a body that was recorded before is a replay. If it was last recorded long ago, it is not a replay and is
- * recorded again. If another process records it first, the event of that process is checked.
+ * Whether a body is a replay: it was recorded with another delivery id, and not too long ago (see `checkBodyReplay`).
+ * Records a body that was not recorded before, or too long ago. If another process records it at the same time, checks
+ * again, against the event of that process.
  */
 const isKnownReplay = async (log: Log, stream: string, integration: Owner, facts: DeliveryFacts): Promise<boolean> => {
   for (;;) {

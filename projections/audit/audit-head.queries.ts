@@ -138,8 +138,9 @@ const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
 export type CheckedTenants = { readonly due: readonly string[]; readonly next: string | null };
 
 /**
- * Checks the tenants whose ids follow `after`. Due are those with entries that no head covers: with MAX_HEAD_ENTRIES of
- * them, or with any if their last head was signed at or before `before` (RFC 3339 UTC).
+ * Checks the tenants whose ids follow `after`. An entry is unsigned if no head covers it. A tenant with
+ * MAX_HEAD_ENTRIES unsigned entries or more is due. One with fewer, but at least one, is due if it has no head, or if
+ * its last head was signed at or before `before` (RFC 3339 UTC).
  */
 export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, before: string, after = ''): Promise<CheckedTenants> => {
   const rows = await reads.rows(unsignedCounts, { after });

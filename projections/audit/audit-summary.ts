@@ -2,7 +2,7 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Row } from '../projection.ts';
 import { actionOf } from './audit-entry.ts';
 
-/** The names that a summary contains, already as they are shown. */
+/** The names that a summary contains, with their quotation marks if they have any. */
 export type SummaryNames = {
   readonly actor: string;
   readonly resource: string;

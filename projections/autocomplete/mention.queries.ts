@@ -71,7 +71,7 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn
 
 /** The shortest text that is looked for inside of other texts: the index has three characters of each. */
 const MIN_PATTERN_LENGTH = 3;
-/** The most rows that contain the text and are compared with each other. */
+/** The most rows that are read because they contain the text. */
 const MAX_CONTAINING = 200;
 
 /**

@@ -199,7 +199,7 @@ test('an admin-only agent has admin-only copies', async () => {
   assert.is(((await clone(id, 'Secret')).body as Json).is_admin_only, true);
 });
 
-test('a copy counts as an agent of the plan and in the list of agents', async () => {
+test('a copy counts against the agent limit of the plan, and is included in the list and the number of agents', async () => {
   const limited: TestPlatform = await createTestPlatform();
   const limits = { agents: 2, members: 5, cron_jobs: 0, webhooks_per_minute: 60 };
   const plan = (await limited.send('POST', '/admin/plans', { body: { slug: 'two', name: 'Two', monthly_usd: 0, limits } })).body as Json;

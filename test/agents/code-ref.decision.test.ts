@@ -31,7 +31,7 @@ const gitAccepts = (name: string): boolean => {
   }
 };
 
-test('exactly the names that git accepts are names of refs, but for those that start with a hyphen', () => {
+test('a ref name is valid if and only if git accepts it and it does not start with a hyphen', () => {
   const unit = fc.constantFrom(...'ab.-/@{~^:?*[\\ \u0007\u007fé😀', '.lock', '..', '//');
   fc.assert(
     fc.property(fc.string({ unit, minLength: 1, maxLength: 6 }), (name) => isRefName(name) === gitAccepts(name)),

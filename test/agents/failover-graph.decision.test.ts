@@ -8,7 +8,7 @@ const checked = (model_id: string, ...failover_chain: string[]): FailoverGraph.F
   data: { model_id, failover_chain },
 });
 
-test('a chain that leads nowhere back is recorded, and the same chain again emits no event', () => {
+test('a failover chain without a cycle is recorded, and checking the same chain again emits no event', () => {
   given(FailoverGraph)
     .when(checkChain('a', ['b', 'c'], { b: ['c'], c: [] }))
     .emits(checked('a', 'b', 'c'));

@@ -51,7 +51,7 @@ test('the filter favorite lists the favorites or the other agents, in pages and 
   assert.is((await p.send('GET', `${p.tenant}/agents?favorite=yes`)).status, 422);
 });
 
-test('the parameter q finds a part of the name or of the slug, in any case', async () => {
+test('the parameter q matches a part of the name or of the slug, in upper or lower case', async () => {
   assert.equal(idsOf(await list('&q=bERt')), [BERT, CARL]);
   assert.equal([idsOf(await list('&q=nna')), idsOf(await list('&q=COND')), idsOf(await list('&q=nobody'))], [[ANNA], [BERT], []]);
   assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is no wildcard');
@@ -73,7 +73,7 @@ test('an as-of list shows the favorites at its position', async () => {
   assert.equal([await asOf(at), await asOf(removed.headers.get('consistency-token')!)], [[ANNA, BERT, CARL].sort(), [BERT, CARL].sort()]);
 });
 
-test('removing a favorite gets 204, even if the agent is no favorite, which appends no event', async () => {
+test('removing a favorite gets 204; if the agent is no favorite, it gets 204, too, and appends no event', async () => {
   assert.is((await favorite('DELETE', CARL)).status, 204);
   await p.waitForProjections();
   assert.equal(favoritesIn(await list()), [BERT]);

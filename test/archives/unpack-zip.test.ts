@@ -22,7 +22,7 @@ const codeOf = async (archive: Buffer): Promise<string | null> => {
   }
 };
 
-test('each hostile archive is refused for its fault', async () => {
+test('each hostile archive is refused with the code of the rule that it breaks', async () => {
   const hostile = hostileArchives();
   assert.ok(hostile.length >= 25);
   for (const [fault, code, archive] of hostile) assert.is(await codeOf(archive), `invalid /upload ${code}`, fault);

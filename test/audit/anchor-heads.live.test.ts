@@ -71,7 +71,7 @@ test('each signed head is posted until it is received, once after that, recorded
     }
   }));
 
-test('an anchor on this machine that EGRESS_ALLOW does not name gets nothing', () =>
+test('no audit head is sent to an AUDIT_ANCHOR_URL on this machine that EGRESS_ALLOW does not name', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, { AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads` });

@@ -119,8 +119,8 @@ const cells = (ours: readonly Row[], theirs: readonly Row[], nullRows: readonly 
 const HEAD = ['workload', 'embedded /s', 'yardstick /s', 'ratio', 'null store', 'p50 ms', 'p99 ms', 'p99 yardstick'];
 
 /**
- * Compares the embedded store with a simple store (the yardstick), turn by turn. The null store's ratio to the
- * yardstick is the highest ratio that the client allows.
+ * Compares the embedded store with a simple store (the yardstick). The stores are measured in alternation. The null
+ * store stores nothing: its ratio to the yardstick is the highest ratio that any store can reach with this client.
  */
 export const storeBench = async (runs: number): Promise<string> => {
   if (!existsSync(scripts)) return `skipped: the store's benchmarks are not at ${scripts}`;

@@ -27,7 +27,7 @@ test('with fewer than 7 days of history no day is unusual', () => {
   assert.is(isUnusual(1_000 * USD, Array(7).fill(USD)), true);
 });
 
-test('the history of a day has the days since the first use, with those without cost, and reaches back 30 days', () => {
+test('the history of a day starts at the first use in the 30 days before it, and includes days without cost', () => {
   const day = '2026-03-31';
   const unusual = (entries: readonly (readonly [number, number])[], from = day, to = addDays(day, 1)): boolean =>
     hasUnusualDay(
@@ -44,7 +44,7 @@ test('the history of a day has the days since the first use, with those without 
   assert.is(unusual([...Array(30).keys()].map((index) => [index + 1, 60] as const)), false, 'it is usual');
 });
 
-test('the top model is the one that cost most; a model that is not named never is', () => {
+test('the top model is the one with the highest total cost; usage without a model is ignored', () => {
   const row = (model_id: string, cost_micros: number, requests = 1): UsageRow => ({
     ...{ agent_id: 'a', model_id, cause_kind: 'user', cause_id: 'u' },
     ...{ requests, input_tokens: 0, output_tokens: 0, cost_micros },

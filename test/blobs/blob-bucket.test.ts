@@ -69,7 +69,7 @@ test('ten puts of the same content at the same time, each in parts, store one in
   assert.ok((await readAll(acme, stored[0]!.sha256)).equals(bytes));
 });
 
-test('a content that was stored lately is not sent again; one that could be removed as an orphan is', async () => {
+test('a content that was stored recently is not uploaded again; one that is old enough to be removed as an orphan is uploaded again', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -106,7 +106,7 @@ test('a store that keeps answering SlowDown leads to the refusal unavailable', a
   assert.equal(readdirSync(drafts), []);
 });
 
-test('a store that nobody listens at leads to the refusal unavailable for each operation', async () => {
+test('if nothing listens at the address of the store, every operation is refused as unavailable', async () => {
   const server = await startS3Server();
   const { acme, causes } = await openTestBucket(server);
   await server.close();

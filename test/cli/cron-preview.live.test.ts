@@ -89,7 +89,7 @@ test('wrong arguments are usage errors', async () => {
     );
 });
 
-test('what the service refuses is one line with the reason and the exit code 1', async () => {
+test('a preview that fails prints one line with the reason and exits with 1; for a time in the past it exits with 0', async () => {
   for (const [args, options, reason] of [
     [{ cron: '61 * * * *' }, {}, /cron_expr must be a cron expression/],
     [{ at: '2001-01-01T00:00:00Z' }, {}, /It is not due any more/],

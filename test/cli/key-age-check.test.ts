@@ -47,7 +47,7 @@ test('the ages of the master key and of the oldest data key are shown', async ()
   is(message, 'the master key is 0 days old, the oldest of the data keys of 2 tenants 89 days old');
 });
 
-test('a data key older than 90 days is a warning that names the command', async () => {
+test('the check warns about a data key that is older than 90 days, and names the command that rotates it', async () => {
   const p = await given();
   await p.addKey('other', daysAgo(91));
   const { level, message, advice } = await p.finding();

@@ -58,7 +58,7 @@ test('a provider that does not answer, or answers with 503, fails', async () => 
   assert.is((await (await startProvider(503, {})).check()).message, 'Test does not answer');
 });
 
-test('a client for a provider that the platform does not know is a warning', async () => {
+test('the check warns about a client for a provider that the platform does not know', async () => {
   const { level, advice } = await checkOAuth({ ...config, oauth: { ...config.oauth, facebook: OAUTH_CLIENT } }, providers);
   assert.is(level, 'warn');
   assert.match(advice!, 'test, basic');

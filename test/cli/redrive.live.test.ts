@@ -63,7 +63,7 @@ const statusesOf = async ({ call }: Platform, { tenant, key, deliveries }: Sent)
 const isPublished = async (platform: Platform, sent: Sent): Promise<boolean> =>
   (await statusesOf(platform, sent)).every((status) => !status.startsWith('waiting'));
 
-test('messages that the broker has lost are found and sent again, once, with the ids that their runner knows; those that it has processed have no second effect', () =>
+test('messages that the broker has lost are found and sent again once, with their original ids; a message that its runner has already processed has no second effect', () =>
   withPlatform(async (platform) => {
     const sent = await sendDeliveries(platform, 2, 6);
     await eventually('all are published, and two acknowledged', async () => {

@@ -18,7 +18,7 @@ export type OutageOptions = {
 
 export type OutageReport = { readonly findings: Findings; readonly figures: Readonly<Record<string, number>> };
 
-/** Ten integrations: of two tenants, each with an agent. */
+/** Ten integrations: two tenants with one agent each, and five integrations for each agent. */
 const SIZE = { tenants: 2, agents: 1, hooks: 5 };
 const WARM_UP_MS = 2_000;
 const MAX_ANSWER_MS = 900;

@@ -159,7 +159,7 @@ test('a repeat with the same Idempotency-Key gets the first result and appends n
   assert.is((await send([{ name: 'upload', filename: 'a', content: 'y' }], headers)).status, 422);
 });
 
-test('with ClamAV, a file gets its verdict too: what it finds is refused, and what it does not find stays clean', async () => {
+test('a file in which ClamAV finds malware is refused, and one in which it finds none stays clean', async () => {
   assert.ok(await pingClamav(clamav.address));
   const signature = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
   const found = await scan(signature, 'a.txt', withClamav);

@@ -35,7 +35,7 @@ const codeOf = ({ body }: { body: unknown }) =>
   (body as { errors?: { code: string }[]; code: string }).errors?.[0]?.code ?? (body as { code: string }).code;
 
 for (const [path, publicPath, event] of PATHS)
-  test(`PUT ${event.replace('Changed', '')}: the picture is answered as UploadRead, recorded as ${event}, and read by everybody`, async () => {
+  test(`PUT ${event.replace('Changed', '')}: the response describes the picture as UploadRead, ${event} is recorded, and everybody can read the picture`, async () => {
     assert.is((await read(publicPath)).status, 404, 'there is none before');
     const { status, body, text } = await upload(path, await pictureOf('png', 20, 10), '../../logo.png');
     assert.is(status, 200, text);

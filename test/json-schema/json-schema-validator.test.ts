@@ -16,14 +16,14 @@ const settings = {
 
 test('a value that matches its schema has no fault', () => equal(faultOfValue(settings, { host: 'a.example', retries: 5 }), null));
 
-test('the fault of a value that does not match names the place by a JSON pointer', () => {
+test('if a value does not match its schema, the returned fault has a JSON pointer to the wrong part of the value', () => {
   equal(faultOfValue(settings, { host: 'a', retries: 6 }), { pointer: '/retries', code: 'maximum', message: 'must be <= 5' });
   equal(faultOfValue(settings, { host: 'A' })?.pointer, '/host');
   equal(faultOfValue(settings, {})?.code, 'required');
   equal(faultOfValue(settings, { host: 'a', 'a/b': 1 })?.pointer, '/a~1b');
 });
 
-test('the fault of a schema with an invalid keyword names the place of the keyword', () => {
+test('if a schema has an invalid keyword, the returned fault has a JSON pointer to the keyword', () => {
   equal(faultOfSchema({ type: 'objekt' })?.pointer, '/type');
   equal(faultOfSchema({ properties: { x: { minimum: 'a' } } })?.pointer, '/properties/x/minimum');
 });

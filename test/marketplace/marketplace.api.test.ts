@@ -86,7 +86,7 @@ test('a bundle that is no archive of a skill, a malformed version, and unknown o
   assert.is((await publish(id, '1', Buffer.alloc(10 * 1024 * 1024 + 1))).status, 413);
 });
 
-test('each hostile archive is refused as a bundle with the code of the rule that it breaks, and publishes nothing', async () => {
+test('publishing a hostile archive is refused with the code of the rule that the archive breaks, and appends no event', async () => {
   const { id, slug } = await offer();
   const events = p.log.events.length;
   const hostile = hostileArchives();

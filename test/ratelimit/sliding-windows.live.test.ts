@@ -22,7 +22,7 @@ const openProcesses = async (count: number) => {
   return tables;
 };
 
-test('two processes together count exactly as many deliveries as the limit allows, also at the same time', async () => {
+test('two processes that count at the same time accept together exactly as many deliveries as the limit allows', async () => {
   const processes = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const limit = limitOf('k', 30);
   const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => processes[n % 2]!.take([limit], 1_000 + n)));

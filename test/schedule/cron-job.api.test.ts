@@ -39,7 +39,7 @@ const typesSince = (index: number) =>
 const external = { target_kind: 'external_url', target: 'https://example.com/hook' };
 const inHours = (hours: number): string => new Date(p.clock.now() + hours * 3_600_000).toISOString();
 
-test('a created job is due next by its schedule, and is read by its id and in the list with the same content', async () => {
+test('a created job is next due when its schedule says, and a read by its id and the list return the same content as the creation', async () => {
   const answer = await create({ timezone: 'Europe/Berlin' });
   assert.is(answer.status, 201);
   const job = answer.body as Json;

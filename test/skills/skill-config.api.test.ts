@@ -59,7 +59,7 @@ test('replacing a configuration with an equal one, or clearing one that does not
   assert.is(p.log.events.length, events + 1);
 });
 
-test('each readback of a configuration appends an event with the reader, and does not change the ETag of the agent', async () => {
+test('each read of a stored configuration appends an event that names the reader, and does not change the ETag of the agent', async () => {
   const { agent, skill, path } = await givenSkill();
   const disclosures = () => p.eventsOf('SkillConfigDisclosed').filter(({ data }) => (data as Json).agent_id === agent);
   await p.send('GET', path);

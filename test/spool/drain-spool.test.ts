@@ -55,7 +55,7 @@ const drained = async (integrations: readonly string[], count: number, record: (
 const ofIntegration = (deliveries: readonly SpooledDelivery[], id: string): string[] =>
   deliveries.filter(({ integration }) => integration.id === id).map(({ eventId }) => eventId);
 
-test('what waits is recorded with its event ids, in order for each integration', async () => {
+test('waiting deliveries are recorded with their event ids, in order for each integration', async () => {
   const { spool, all, recorded, results } = await drained(['a', 'b', 'c'], 1_200, () => 'recorded');
   await eventually('the spool is empty', () => spool.status().rows === 0);
   for (const id of ['a', 'b', 'c']) equal(ofIntegration(recorded, id), ofIntegration(all, id));

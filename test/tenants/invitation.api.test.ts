@@ -135,7 +135,7 @@ test('an invitation issued with an API key limited to the role ADMIN stops worki
   await p.close();
 });
 
-test('a key from the invitation of an ADMIN stays limited to ADMIN when the member becomes OWNER; that of an OWNER does not', async () => {
+test('if an ADMIN issued the invitation, the key of the invited member stays limited to ADMIN when the member becomes OWNER; if an OWNER issued it, the key gets OWNER, too', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const mallory = await add('mallory@acme.test', 'ADMIN');

@@ -49,7 +49,7 @@ test('an agent with the maximum number of tools gets no further one, but its gra
     .emits(granted('t0', { x: 1 }));
 });
 
-test('grants of removed tools make room for a further one, but only if the agent is full', () => {
+test('if an agent has the maximum number of tools, grants of removed tools are revoked to make room for a new one; otherwise they are kept', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more'), ['t1', 'unknown']))

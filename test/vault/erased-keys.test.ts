@@ -35,7 +35,7 @@ const outcomeOf = async (open: (event: Recorded) => Recorded | Promise<Recorded>
   }
 };
 
-test('a process that follows the log cannot open contents of a tenant as soon as its erasure is recorded', async () => {
+test('once the destruction of the data key of a tenant is recorded, a process that follows the log can no longer open its contents', async () => {
   const { log, masterKeyFile, sealed, record } = await given();
   const serve = await openVault({ log, masterKeyFile });
   const changes = await serve.watchKeys();

@@ -125,7 +125,7 @@ test('twilio: a JSON body is verified by the digest in the URL', async () => {
   assert.is((await given.request(path, { method: 'POST', headers, body: body.replace('true', 'false') })).status, 401);
 });
 
-test('a signed body that claims to be JSON and is not is recorded as blocked, also if the delivery id should be in it', async () => {
+test('a signed body that is declared as JSON but is not valid JSON is recorded as blocked, even if the delivery id is expected in the body', async () => {
   const hook = await connectedTo('stripe');
   const { status, json } = await send('stripe', hook, { body: '{"id":', id: '', event: null });
   assert.equal([status, json.outcome], [202, 'blocked']);

@@ -149,7 +149,7 @@ test("while the tenant's data key is damaged, deliveries get 503 and nothing is 
   assert.is((await other.get(`deliveries/${id}/body`)).text, BODY);
 });
 
-test('a redelivery with other bytes is still noticed, and one with the same bytes still is not', async () => {
+test('a redelivery to another process is recorded as different if its bytes differ, and not if they are the same', async () => {
   const hook = await given();
   await hook.deliver('d-1');
   const other = await hook.beside(hook.log);

@@ -266,7 +266,7 @@ test('the webhook of a skill that is deleted or revoked is hidden by a reactor, 
   assert.is((await call(kept.hook, kept.token)).status, 202);
 });
 
-test('the time of a refusal does not tell whether a webhook exists, or is hidden', async () => {
+test('how long a refusal takes does not reveal whether a webhook exists or is hidden', async () => {
   const [known, off] = [await expose(), await expose()];
   await succeed('DELETE', `${off.path}/webhook`, undefined, 204);
   const hooks = [known.hook, off.hook, '/hooks/skills/c00000000000000000000000x'];

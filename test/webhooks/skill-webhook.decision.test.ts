@@ -94,7 +94,7 @@ test('a skill that is taken from another agent than that of the webhook stays ex
   assert.equal(await reactTo({ ...revoked, id: OTHER_AGENT }, 9, { webhook: [exposed], hasSkill: true }), []);
 });
 
-test('a skill that was revoked while it was being exposed is hidden by the event of the exposure', async () => {
+test('if a skill is revoked from its agent while it is being exposed, handling SkillWebhookExposed hides it', async () => {
   const event = { type: 'SkillWebhookExposed', id: ID, data: exposure } as const;
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: false }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: true }), []);
