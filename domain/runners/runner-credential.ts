@@ -6,14 +6,11 @@ export const category = 'runnercredential';
 
 /** The JetStream stream that holds the messages to all agents. */
 export const STREAM = 'AGENTS';
-/** The broker sends a message again if no runner acknowledges it within this time: after the first attempt. */
-export const ACK_WAIT_MS = 30_000;
 /**
- * How long the broker waits for the acknowledgement of each attempt, in milliseconds. The last entry also applies to
- * all later attempts. So a message that no runner answers is given up after 25 minutes. A runner that refuses a message
- * chooses the delay itself.
+ * The broker sends a message again if no runner acknowledges it within this time. It is the same for all attempts:
+ * with a delay of its own for each attempt (`backoff`), nats-server would add it to the delay that a runner chooses.
  */
-export const ACK_WAITS_MS: readonly number[] = [ACK_WAIT_MS, 30_000, 60_000, 60_000, 120_000, 120_000, 240_000, 240_000, 300_000];
+export const ACK_WAIT_MS = 30_000;
 export const MAX_DELIVERY_ATTEMPTS = 10;
 export const MAX_LIFETIME_SECONDS = 3_600;
 /** The most messages that all runners of an agent together may have received and not yet acknowledged. */

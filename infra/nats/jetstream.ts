@@ -15,7 +15,7 @@ import {
 } from 'nats';
 import { Refusal } from '../../domain/refusal.ts';
 import { inboundSubject } from '../../domain/runners/cloud-event.ts';
-import { ACK_WAITS_MS, consumerName, MAX_DELIVERY_ATTEMPTS, MAX_UNACKNOWLEDGED, STREAM } from '../../domain/runners/runner-credential.ts';
+import { ACK_WAIT_MS, consumerName, MAX_DELIVERY_ATTEMPTS, MAX_UNACKNOWLEDGED, STREAM } from '../../domain/runners/runner-credential.ts';
 import { CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-errors.ts';
 
 export { STREAM };
@@ -186,18 +186,12 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   };
 };
 
-/** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt, or of each attempt in turn. */
-export type ConsumerLimits = { ackWaitMs?: number | readonly number[]; maxDeliveries?: number };
+/** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt. */
+export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-/** When the server sends a message again. The fields change in a consumer that exists. */
-const redeliveryConfig = ({ ackWaitMs, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) => {
-  const waits = [ackWaitMs ?? ACK_WAITS_MS].flat();
-  return {
-    ack_wait: nanos(waits[0]!),
-    max_deliver: maxDeliveries,
-    ...(waits.length > 1 && waits.length <= maxDeliveries && { backoff: waits.map((ms) => nanos(ms)) }),
-  } satisfies Partial<ConsumerConfig>;
-};
+/** When the server sends a message again, and how often. */
+const redeliveryConfig = ({ ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) =>
+  ({ ack_wait: nanos(ackWaitMs), max_deliver: maxDeliveries, backoff: [] }) satisfies Partial<ConsumerConfig>;
 
 const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =>
   ({
@@ -211,14 +205,9 @@ const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =
     sample_freq: '100%',
   }) satisfies Partial<ConsumerConfig>;
 
-const hasOldConfig = ({ config }: ConsumerInfo, wanted: Partial<ConsumerConfig>): boolean =>
-  config.ack_wait !== wanted.ack_wait ||
-  config.max_deliver !== wanted.max_deliver ||
-  JSON.stringify(config.backoff) !== JSON.stringify(wanted.backoff);
-
 /**
- * Creates the agent's durable consumer, or updates one of an earlier version. The delays of its configuration hold for
- * messages without an answer; a runner that refuses a message chooses the delay.
+ * Creates the agent's durable consumer, or updates one of an earlier version, which has a delay for each attempt. A message
+ * without an answer is sent again after `ack_wait`; a runner that refuses a message chooses the delay.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,
@@ -231,6 +220,6 @@ export const ensureConsumer = async (
     () => nullOnCode(consumers.info(STREAM, consumerName(agent)), CONSUMER_NOT_FOUND),
     () => consumers.add(STREAM, consumerConfig(tenant, agent, limits)),
   );
-  const isOld = Object.keys(limits).length === 0 && hasOldConfig(found, redeliveryConfig(limits));
+  const isOld = (found.config.backoff ?? []).length > 0;
   return isOld ? consumers.update(STREAM, consumerName(agent), redeliveryConfig(limits)) : found;
 };

@@ -83,7 +83,7 @@ export type BadRunnerOptions = {
   readonly slowMs: number;
   /**
    * The time in milliseconds after which the broker sends a message again that got no answer. By default, that of the
-   * platform, with which a message is given up after 25 minutes.
+   * platform, with which a message is given up after 5 minutes.
    */
   readonly ackWaitMs?: number;
 };
@@ -91,10 +91,9 @@ export type BadRunnerOptions = {
 const setAckWait = async (platform: Platform, agent: Agent, ackWaitMs: number): Promise<void> => {
   const nats = await platform.connectNats();
   const { consumers } = await nats.jetstreamManager();
-  const waits = Array.from({ length: 9 }, () => nanos(ackWaitMs));
   // The runner's first request for credentials creates its consumer.
   await eventually('the consumer exists', () =>
-    consumers.update(STREAM, consumerName(agent.id), { ack_wait: nanos(ackWaitMs), backoff: waits }).then(
+    consumers.update(STREAM, consumerName(agent.id), { ack_wait: nanos(ackWaitMs) }).then(
       () => true,
       () => false,
     ),
