@@ -110,6 +110,9 @@ const envelope = (type: string, { name, noun, caller, callId }: Origin) => ({
       format: 'uuid',
       description: 'Only if a person asked to send the delivery again: the `id` of its first message. The `id` itself is new',
     },
+    ...(name === 'integration' || name === 'skill'
+      ? { traceparent: textField('Only if the request had a trace context: its header `traceparent` (W3C)') }
+      : {}),
     data:
       name === 'benchmark' ? benchmarkRunSchema : { description: `A JSON body of up to ${MAX_INLINE_BYTES} bytes, exactly as received` },
     data_base64: { type: 'string', contentEncoding: 'base64', description: `Any other body of up to ${MAX_INLINE_BYTES} bytes` },
@@ -129,6 +132,7 @@ const headers = {
     'Annals-Position': { type: 'string', pattern: '^\\d+:\\d+$', description: "The event's position in the event log" },
     'Annals-Delivery': idField('The delivery'),
     'Annals-Occurrence': textField('Only of a cron job: the occurrence'),
+    traceparent: textField('Only if the request had a trace context: its header `traceparent` (W3C)'),
     'Nats-Expected-Last-Sequence': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
     'Nats-Expected-Last-Msg-Id': textField(`Without meaning for a runner. ${EXPECTED_HEADERS}`),
   },

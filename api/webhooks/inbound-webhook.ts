@@ -116,6 +116,7 @@ const routes = [
       headerParameter('X-Hub-Signature-256', '`sha256=` and the hex HMAC-SHA-256 of the body', false),
       headerParameter('X-GitHub-Delivery', 'The delivery id; a delivery that is sent again is processed only once', false),
       headerParameter('X-GitHub-Event', 'The name of the event', false),
+      headerParameter('traceparent', 'A trace context (W3C); the runner gets it with the delivery. An invalid one is ignored', false),
     ],
     requestBody: {
       required: true,

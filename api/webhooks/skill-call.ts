@@ -43,6 +43,7 @@ const routes = [
     security: [{ skillToken: [] }],
     parameters: [
       headerParameter('Idempotency-Key', '1 to 255 printable ASCII characters; a repeat with the same key is processed only once', false),
+      headerParameter('traceparent', 'A trace context (W3C); the runner gets it with the call. An invalid one is ignored', false),
     ],
     requestBody: {
       required: true,

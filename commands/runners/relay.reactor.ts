@@ -5,7 +5,7 @@ import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 /**
  * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
  * `delivery` the id of the delivery; null if the message is for none. `occurrence` is set only for the message of a
- * cron job: the id of its occurrence.
+ * cron job: the id of its occurrence, `traceparent` only if the request had a trace context.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -13,6 +13,7 @@ export type OutgoingMessage = {
   readonly subject: string;
   readonly delivery: string | null;
   readonly occurrence?: string;
+  readonly traceparent?: string;
   readonly payload: Uint8Array;
 };
 
@@ -44,12 +45,14 @@ export const inlineLimit = (maxPayload: number): number =>
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {
   const { type, message: messageOf } = runnerMessages[event.type]!;
   const message = messageOf(event, publicUrl);
+  const { traceparent } = message.attributes;
   return {
     id: carrier.event_id,
     token: tokenOf(carrier.position),
     subject: inboundSubject(event.tenant, message.agent),
     delivery: message.delivery,
     ...(message.occurrence !== undefined && { occurrence: message.occurrence }),
+    ...(traceparent !== undefined && { traceparent }),
     payload: encodeCloudEvent(event, type, message, maxBodyBytes),
   };
 };

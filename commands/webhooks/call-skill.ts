@@ -7,6 +7,7 @@ import type { GuardedSource } from '../../domain/webhooks/integration.ts';
 import { SKILL_PROVIDER, type SkillCallFacts } from '../../domain/webhooks/skill-call.ts';
 import type { RefusalReason } from '../../domain/webhooks/skill-refusal.ts';
 import { matchesToken, type SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
+import { traceField } from '../../domain/webhooks/trace-context.ts';
 import { applyGuardrails } from './apply-guardrails.ts';
 import { withDecision } from './evaluate-delivery.ts';
 import type { SkillCallPorts } from './skill-call-ports.ts';
@@ -120,6 +121,7 @@ const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: Receive
     ...partsField(body.length),
     matched_secret: 'current',
     received_at: receivedAt,
+    ...traceField(header('traceparent')),
     ...result,
   };
   const type = facts.reason ? 'SkillWebhookBlocked' : 'SkillWebhookCalled';

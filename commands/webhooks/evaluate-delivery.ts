@@ -3,6 +3,7 @@ import { partsField } from '../../domain/webhooks/delivery-body.ts';
 import { eventName } from '../../domain/webhooks/delivery-identity.ts';
 import { evaluateGuardrails, type GuardrailResult } from '../../domain/webhooks/guardrail.ts';
 import type { Integration } from '../../domain/webhooks/integration.ts';
+import { traceField } from '../../domain/webhooks/trace-context.ts';
 import { applyGuardrails, type GuardrailDecision } from './apply-guardrails.ts';
 import type { NewDelivery, WebhookPorts } from './webhook-ports.ts';
 import { userAgentOf, type VerifiedRequest } from './webhook-request.ts';
@@ -27,6 +28,7 @@ const deliveryOf = (verified: VerifiedRequest, { sha256 }: InspectedBody, result
       ...partsField(body.length),
       matched_secret: matchedSecret,
       received_at: receivedAt,
+      ...traceField(request.header('traceparent')),
       ...result,
     },
     ip,

@@ -75,6 +75,7 @@ const webhookAttributes = (event: Recorded, facts: DeliveryFacts, publicUrl: str
   providerid: facts.provider_delivery_id,
   ...guardrailAttributes(facts),
   ...(facts.redelivery_of === undefined ? {} : { redeliveryof: facts.redelivery_of }),
+  ...(facts.traceparent === undefined ? {} : { traceparent: facts.traceparent }),
 });
 
 /**

@@ -34,6 +34,8 @@ export type DeliveryFacts = GuardrailResult & {
   redactions?: readonly RedactionHit[];
   /** Set only if an earlier delivery led to this one: that delivery, and how many led to each other so far. */
   cause?: Cause;
+  /** Set only if the request had a trace context: its header `traceparent` (W3C). */
+  traceparent?: string;
   /** Set only for a call of a skill: the skill. */
   skill_id?: string;
   /** Set only for the message of a cron job to an agent: the run. */

@@ -18,12 +18,14 @@ const ACK_TIMEOUT_MS = 5_000;
 /** Another process wrote to the stream, or the server did not store an earlier message of the chain. */
 export class SequenceConflict extends Error {}
 
-const headersOf = ({ id, token, delivery, occurrence }: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
+const headersOf = (message: OutgoingMessage, { sequence, messageId }: ExpectedLastMessage) => {
+  const { id, token, delivery, occurrence, traceparent } = message;
   const messageHeaders = headers();
   messageHeaders.set('Nats-Msg-Id', id);
   messageHeaders.set('Annals-Position', token);
   if (delivery !== null) messageHeaders.set('Annals-Delivery', delivery);
   if (occurrence !== undefined) messageHeaders.set('Annals-Occurrence', occurrence);
+  if (traceparent !== undefined) messageHeaders.set('traceparent', traceparent);
   messageHeaders.set('Nats-Expected-Last-Sequence', String(sequence));
   // Also send the id of the expected last message. Its sequence alone is not enough, because another process may have
   // stored its own message at that sequence.

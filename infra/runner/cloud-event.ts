@@ -9,6 +9,7 @@ const CloudEvent = z.looseObject({
   tenant: z.string().optional(),
   agent: z.string().optional(),
   providerid: z.string().optional(),
+  traceparent: z.string().optional(),
   /** The provider's id of the delivery in messages of earlier versions, which had no `providerid`. */
   delivery_id: z.string().default(''),
   datacontenttype: z.string().default(''),

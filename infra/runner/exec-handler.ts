@@ -27,6 +27,7 @@ const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<s
   ANNALS_SUBJECT: event.subject,
   ANNALS_AGENT: slug,
   ANNALS_ATTEMPT: String(attempt),
+  ...(event.traceparent === undefined ? {} : { TRACEPARENT: event.traceparent }),
 });
 
 /** Creates the handler that runs a shell command with the CloudEvent on its standard input. Exit code 0 is success. */

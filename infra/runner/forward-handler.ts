@@ -1,5 +1,5 @@
 import { BENCHMARK_MESSAGE_TYPE, CONTENT_TYPE } from '../../domain/runners/cloud-event.ts';
-import type { EventHandler } from './receive-events.ts';
+import type { EventHandler, ReceivedEvent } from './receive-events.ts';
 import { publishLines } from './result-lines.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -20,10 +20,14 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
  * event is sent again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
-  const send = async (json: Uint8Array): Promise<{ readonly response: Response; readonly results: string }> => {
+  const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly results: string }> => {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': `${CONTENT_TYPE}; charset=utf-8`, 'user-agent': 'annals-runner' },
+      headers: {
+        'content-type': `${CONTENT_TYPE}; charset=utf-8`,
+        'user-agent': 'annals-runner',
+        ...(event.traceparent === undefined ? {} : { traceparent: event.traceparent }),
+      },
       body: json as Uint8Array<ArrayBuffer>,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
@@ -32,9 +36,10 @@ export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options)
     if (!hasResults) await response.body?.cancel();
     return { response, results: hasResults ? await response.text() : '' };
   };
-  return async ({ event, json, publishResult }) => {
+  return async (received) => {
+    const { event, publishResult } = received;
     try {
-      const { response, results } = await send(json);
+      const { response, results } = await send(received);
       const { ok, status, headers } = response;
       const isRun = ok && event.type === BENCHMARK_MESSAGE_TYPE;
       const fault = isRun ? await publishLines(results.split('\n'), publishResult) : null;

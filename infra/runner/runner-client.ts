@@ -48,6 +48,8 @@ export type RunnerEvent = {
   readonly labels?: string;
   readonly causedby?: string;
   readonly redeliveryof?: string;
+  /** The trace context (W3C) of the request with which the delivery came. */
+  readonly traceparent?: string;
   readonly datacontenttype?: string;
   readonly data?: unknown;
   readonly data_base64?: string;

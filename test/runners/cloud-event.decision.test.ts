@@ -115,6 +115,7 @@ test('the AsyncAPI document names the server, its credentials, and what a runner
     'ANNALS_EVENT_ID',
     'ANNALS_ATTEMPT',
     'ANNALS_RUNTIME',
+    'TRACEPARENT',
     '1000 messages',
   ])
     assert.ok(document.info.description.includes(word), word);

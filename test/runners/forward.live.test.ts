@@ -34,7 +34,7 @@ test(
     const { url, received } = await startServer((response) => response.writeHead(204).end());
     const large = { text: 'ü'.repeat(100_000) };
     service.bodies.set(deliveryOf(1), Buffer.from(JSON.stringify(large)));
-    await publish(nats, 0);
+    await publish(nats, 0, cloudEvent(0, { data: { index: 0 }, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }));
     await publish(nats, 1, cloudEvent(1, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(1)}/body` }));
     const stop = start('true', { forward: url });
     await waitUntil(() => areAcknowledged(nats, 2));
@@ -48,6 +48,7 @@ test(
       ],
     );
     assert.match(received[0]!.headers['content-type']!, /^application\/cloudevents\+json\b/);
+    assert.is(received[0]!.headers.traceparent, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
   }),
 );
 

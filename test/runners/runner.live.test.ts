@@ -12,22 +12,24 @@ import { KEY } from '../fixtures/runner-service.ts';
 import { AGENT, areAcknowledged, cloudEvent, consumerInfo, publish, withRunnerTest } from '../fixtures/runner-test.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 test(
-  'a command gets the CloudEvent on its standard input and the ids in environment variables',
+  'a command gets the CloudEvent on its standard input, and the ids and the trace context in environment variables',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const large = Buffer.from(`{ "text": "${'y'.repeat(200_000)}" }`);
     service.bodies.set(deliveryOf(1), large);
-    await publish(nats, 0);
+    await publish(nats, 0, cloudEvent(0, { data: { index: 0 }, traceparent: TRACE }));
     await publish(nats, 1, cloudEvent(1, { dataref: `https://elsewhere.test/tenant/${TENANT}/deliveries/${deliveryOf(1)}/body` }));
-    const ids = '$ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT $ANNALS_AGENT $ANNALS_ATTEMPT';
+    const ids = '$ANNALS_EVENT_ID $ANNALS_DELIVERY_ID $ANNALS_SUBJECT $ANNALS_AGENT $ANNALS_ATTEMPT $TRACEPARENT';
     const stop = start(`cat >> events; echo >> events; echo ${ids} >> out`);
     await waitUntil(() => areAcknowledged(nats, 2));
     assert.is(await stop(), 0);
     assert.equal(
       lines(),
-      [0, 1].map((index) => `${eventIdOf(index)} d-${index} ${deliveryOf(index)} triage 1`),
+      [0, 1].map((index) => `${eventIdOf(index)} d-${index} ${deliveryOf(index)} triage 1${index === 0 ? ` ${TRACE}` : ''}`),
     );
-    assert.equal(JSON.parse(lines('events')[0]!), cloudEvent(0));
+    assert.equal(JSON.parse(lines('events')[0]!), cloudEvent(0, { data: { index: 0 }, traceparent: TRACE }));
     assert.ok(lines('events')[1]!.endsWith(`,"data":${large}}`));
     assert.is(JSON.parse(lines('events')[1]!).dataref, undefined);
   }),

@@ -1,0 +1,18 @@
+const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/**
+ * Returns the trace context (W3C) that the header `traceparent` of a request contains, or undefined if the header is
+ * absent or invalid. Only the fields of version 00 are kept, also of a later version.
+ */
+export const traceParent = (header: string | undefined): string | undefined => {
+  if (header === undefined) return undefined;
+  const [, version, trace, parent, flags, rest] = TRACE_PARENT.exec(header) ?? [];
+  if (!version || version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  return /[^0]/.test(trace!) && /[^0]/.test(parent!) ? `00-${trace}-${parent}-${flags}` : undefined;
+};
+
+/** The field `traceparent` of a delivery's facts; none without a valid header. */
+export const traceField = (header: string | undefined): { readonly traceparent?: string } => {
+  const traceparent = traceParent(header);
+  return traceparent === undefined ? {} : { traceparent };
+};
