@@ -1,4 +1,5 @@
 import type { Call } from '../http/ask.ts';
+import { withoutSecrets } from './form.ts';
 import { icon } from './parts/icon.ts';
 import { copyButton } from './parts/short-id.ts';
 import { tags } from './parts/tags.ts';
@@ -14,7 +15,7 @@ export const curlOf = (origin: string, { method, path, body }: Call): string =>
   [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`,
     `-H "Authorization: Bearer $ANNALS_KEY"`,
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(withoutSecrets(path, body))}`]),
   ].join(' \\\n  ');
 
 /** Lists the calls that made the page, each with its duration and as a command line. */

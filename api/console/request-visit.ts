@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
-import { type Call, createAsk, type Send } from '../http/ask.ts';
+import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
+import { isRead } from '../http/operation.ts';
 import type { Rows } from './rows.ts';
 import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
@@ -39,6 +40,18 @@ export const themeOf = (c: Context): Theme => {
 
 export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Rows; readonly origin: string };
 
+const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
+
+/**
+ * Makes the reads wait until they show the change after which the browser was led to the page: that of the token in the
+ * parameter `after`.
+ */
+const afterChange = (ask: Ask, query: URLSearchParams): Ask => {
+  const token = query.get('after') ?? '';
+  if (!CONSISTENCY_TOKEN.test(token)) return ask;
+  return (row, sent, options) => ask(row, sent, isRead(row) ? { headers: { 'consistency-token': token, ...options?.headers } } : options);
+};
+
 /** Creates the visit of a request, without the visitor. */
 export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
@@ -51,7 +64,10 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     me: null,
     tenant: null,
     may: () => false,
-    ask: createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
+    ask: afterChange(
+      createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
+      url.searchParams,
+    ),
     rows,
     calls,
     theme: themeOf(c),

@@ -1,89 +1,32 @@
 import { type Context, Hono } from 'hono';
 import { setCookie } from 'hono/cookie';
 import type { Problem } from '../http/ask.ts';
-import type { Operations } from '../http/operation.ts';
-import { assertOwnPage, type SignInCookies } from '../identity/sign-in-cookies.ts';
+import { assertOwnPage } from '../identity/sign-in-cookies.ts';
+import {
+  type ConsoleDeps,
+  consolePath,
+  type Frame,
+  htmlResponse,
+  identify,
+  redirect,
+  SIGN_IN,
+  signInPath,
+  unknownPage,
+} from './answers.ts';
 import { framed } from './frame.ts';
-import { SECURITY_HEADERS } from './headers.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
-import { problemPanel } from './parts/problem-panel.ts';
 import { type Child, tags } from './parts/tags.ts';
-import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf, withVisitor } from './request-visit.ts';
+import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf } from './request-visit.ts';
 import type { Rows } from './rows.ts';
+import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
-import { THEMES, tenantPath, type Visit } from './visit.ts';
-
-export type ConsoleDeps = {
-  /** The application whose operations the console calls. */
-  readonly app: Pick<Hono, 'request'>;
-  readonly operations: Operations;
-  readonly pages: readonly Page[];
-  readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
-  /** Whether people can sign in at an issuer. */
-  readonly hasIssuer: boolean;
-  /** The path below which the assets are served. */
-  readonly assets: string;
-};
-
-type Frame = Parameters<typeof framed>[2];
+import { THEMES, tenantPath } from './visit.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
-const SIGN_IN = '/console/sign-in';
 const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
 
-const { h1, a, p } = tags;
-
-/** The path of a page of the console, or its start. Any other text could lead to another host. */
-const consolePath = (text: string | null | undefined): string =>
-  text && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !text.startsWith('/console//') ? text : '/console';
-
-const signInPath = (visit: Pick<Visit, 'url'>, hadSession: boolean): string =>
-  `${SIGN_IN}?${new URLSearchParams({ return_to: visit.url, ...(hadSession ? { ended: '1' } : {}) })}`;
-
-const htmlResponse = (c: Context, text: string, status: number): Response =>
-  c.body(text, status as 200, {
-    ...SECURITY_HEADERS,
-    'content-type': 'text/html; charset=utf-8',
-    'content-length': String(Buffer.byteLength(text)),
-  });
-
-const redirect = (c: Context, location: string, cookies: readonly string[] = []): Response => {
-  const response = c.body(null, 303, { ...SECURITY_HEADERS, location });
-  for (const cookie of cookies) response.headers.append('set-cookie', cookie);
-  return response;
-};
-
-const unknownPage: Frame = {
-  title: 'Not found',
-  nav: '',
-  trail: [],
-  content: [
-    h1({ class: 'hidden' }, 'Not found'),
-    emptyState(
-      { icon: 'search', title: 'There is no such page', why: 'It does not exist, or you have no access to it.' },
-      a({ class: 'button', href: '/console' }, 'To the start'),
-    ),
-  ],
-};
-
-const failedPage = (problem: Problem): Frame => ({
-  title: 'Not available',
-  nav: '',
-  trail: [],
-  content: [h1(null, 'This page is not available now'), problemPanel(problem), p(null, a({ class: 'button', href: '' }, 'Try again'))],
-});
-
-/** Identifies the visitor. Returns the response that ends the request if that is not possible. */
-const identify = async (c: Context, deps: ConsoleDeps): Promise<Visit | Response> => {
-  const { app, operations, cookies, assets } = deps;
-  const visit = visitOf(c, { app, rows: operations as unknown as Rows, origin: cookies.origin });
-  if (cookies.session(c) === undefined) return redirect(c, signInPath(visit, false));
-  const me = await visit.ask(visit.rows.readMe, {});
-  if (me.ok) return withVisitor(visit, me.value);
-  if (me.problem.status === 401 || me.problem.status === 403) return redirect(c, signInPath(visit, true));
-  return htmlResponse(c, framed(assets, visit, failedPage(me.problem)), 503);
-};
+const { h1 } = tags;
 
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
@@ -179,6 +122,7 @@ export const createConsole = (
   app.get('/console', showStart(deps));
   mountSignInPages(app, deps);
   mountPreferences(app, deps);
+  mountForms(app, deps);
   for (const page of deps.pages) app.get(page.path, showPage(page, deps));
   const showUnknown = async (c: Context): Promise<Response> => {
     const visit = await identify(c, deps);

@@ -37,6 +37,7 @@ export const tenantPath = (tenant_id: string, rest = ''): string => `/console/t/
 /** Returns the query of the page with some parameters replaced; a null removes its parameter. */
 export const withQuery = ({ path, query }: Pick<Visit, 'path' | 'query'>, changes: Readonly<Record<string, string | null>>): string => {
   const next = new URLSearchParams(query);
+  next.delete('after');
   for (const [name, value] of Object.entries(changes)) value === null ? next.delete(name) : next.set(name, value);
   return next.size > 0 ? `${path}?${next}` : path;
 };

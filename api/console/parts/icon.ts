@@ -5,7 +5,7 @@ export const AssetBase = createContext('/console/assets');
 
 /** The icons of the console, by their names in Lucide. */
 export const ICONS = [
-  'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'ban', 'bot', 'building-2', 'check', 'check-check', 'chevron-down',
+  'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'bot', 'building-2', 'check', 'check-check', 'chevron-down',
   'chevron-right', 'chevrons-up-down', 'circle', 'circle-alert', 'circle-check', 'circle-dashed', 'circle-dot', 'circle-pause',
   'circle-x', 'clock', 'code-xml', 'copy', 'cpu', 'database', 'download', 'file-clock', 'fingerprint', 'gauge', 'git-commit-horizontal',
   'history', 'inbox', 'info', 'key-round', 'layers', 'layout-dashboard', 'link', 'list-tree', 'log-out', 'menu', 'message-square', 'moon',

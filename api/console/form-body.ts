@@ -1,0 +1,151 @@
+import { escapedName, type Field, type Form } from './form.ts';
+
+/** The fields of a submitted form, by name. A name can occur several times. */
+export type Submitted = Pick<URLSearchParams, 'get' | 'getAll' | 'keys' | 'has'>;
+
+/** A body as it was read from a form, and the fields that could not be read. */
+export type FormBody = {
+  readonly value: unknown;
+  readonly errors: readonly { readonly pointer: string; readonly message: string }[];
+};
+
+type Errors = { pointer: string; message: string }[];
+
+const normalized = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+
+/** Whether a field shows the same text as at the drawing of the form. Browsers change the line ends of a text. */
+const isAsDrawn = (text: string, drawn: unknown): boolean => typeof drawn === 'string' && normalized(drawn) === text;
+
+/** What an empty field means: what it was if it was empty when drawn, else that its value was removed. */
+const emptied = ({ isNullable, isRequired }: Field, drawn: unknown, empty: unknown): unknown => {
+  if (drawn === undefined) return isRequired ? (isNullable ? null : empty) : undefined;
+  if (drawn === null) return null;
+  return isNullable ? null : empty;
+};
+
+const readText = (field: Field, text: string | null, drawn: unknown): unknown => {
+  const shown = normalized(text ?? '');
+  if (isAsDrawn(shown, drawn)) return drawn;
+  return shown === '' ? emptied(field, drawn, '') : shown;
+};
+
+const readNumber = (field: Field, text: string | null, drawn: unknown): unknown => {
+  const shown = (text ?? '').trim();
+  if (shown === '') return emptied(field, drawn, undefined);
+  return Number.isFinite(Number(shown)) ? Number(shown) : shown;
+};
+
+const readBoolean = (field: Field, texts: readonly string[], drawn: unknown): unknown => {
+  const last = texts.at(-1);
+  if (last === undefined || last === '') return emptied(field, drawn, undefined);
+  const value = last === 'true';
+  return !field.isRequired && drawn === undefined && value === field.fallback ? undefined : value;
+};
+
+const readJson = (field: Field, text: string | null, drawn: unknown, errors: Errors): unknown => {
+  const shown = (text ?? '').trim();
+  if (shown === '') return emptied(field, drawn, undefined);
+  try {
+    return JSON.parse(shown);
+  } catch {
+    errors.push({ pointer: field.pointer, message: 'is not JSON' });
+    return shown;
+  }
+};
+
+const readList = (field: Field, items: readonly unknown[], drawn: unknown): unknown => {
+  if (items.length > 0) return items;
+  if (drawn === undefined) return field.isRequired ? [] : undefined;
+  if (drawn === null) return null;
+  return (field.min ?? 0) > 0 && field.isNullable ? null : [];
+};
+
+const linesOf = (text: string | null): readonly string[] =>
+  normalized(text ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+
+/** The indexes of the rows of a list that a form has, in its order. */
+export const rowsIn = (submitted: Submitted, at: string): readonly number[] => {
+  const found = [...submitted.keys()].flatMap((name) =>
+    name.startsWith(`${at}/`) ? [/^(\d{1,4})(?:\/|$)/.exec(name.slice(at.length + 1))?.[1]] : [],
+  );
+  return [...new Set(found.filter((one) => one !== undefined).map(Number))].toSorted((one, other) => one - other);
+};
+
+const readGroup = (field: Field & { kind: 'group' }, submitted: Submitted, { at, drawn, errors }: Reading): unknown => {
+  const before = (drawn ?? {}) as Readonly<Record<string, unknown>>;
+  const members = field.fields.flatMap((one): (readonly [string, unknown])[] => {
+    const value = read(one, submitted, { at: `${at}/${escapedName(one.name)}`, drawn: before[one.name], errors });
+    return value === undefined ? [] : [[one.name, value]];
+  });
+  if (members.length > 0 || field.isRequired || at === '') return Object.fromEntries(members);
+  return drawn === undefined || drawn === null ? drawn : {};
+};
+
+type Reading = { readonly at: string; readonly drawn: unknown; readonly errors: Errors };
+
+const read = (field: Field, submitted: Submitted, reading: Reading): unknown => {
+  const { at, drawn, errors } = reading;
+  switch (field.kind) {
+    case 'text':
+      return readText(field, submitted.get(at), drawn);
+    case 'number':
+      return readNumber(field, submitted.get(at), drawn);
+    case 'boolean':
+      return readBoolean(field, submitted.getAll(at), drawn);
+    case 'choice':
+      return submitted.get(at) || emptied(field, drawn, undefined);
+    case 'choices':
+      return readList(
+        field,
+        submitted.getAll(at).filter((one) => one !== ''),
+        drawn,
+      );
+    case 'lines': {
+      const items = submitted.getAll(at).flatMap(linesOf);
+      return readList(
+        field,
+        items.map((line) => (field.item.kind === 'number' ? readNumber(field.item, line, undefined) : line)),
+        drawn,
+      );
+    }
+    case 'rows': {
+      const before = Array.isArray(drawn) ? drawn : [];
+      const items = rowsIn(submitted, at).map((row) =>
+        read(field.item, submitted, { at: `${at}/${row}`, drawn: before[row] ?? undefined, errors }),
+      );
+      return readList(field, items, drawn);
+    }
+    case 'group':
+      return readGroup(field, submitted, reading);
+    case 'json':
+      return readJson({ ...field, pointer: at }, submitted.get(at), drawn, errors);
+  }
+};
+
+/**
+ * Reads the body of a request from a submitted form. `drawn` is the body with which the form was drawn: a field that
+ * was drawn empty and still is means the same as then.
+ */
+export const bodyOf = ({ body }: Form, submitted: Submitted, drawn: unknown): FormBody => {
+  if (!body) return { value: undefined, errors: [] };
+  const errors: Errors = [];
+  return { value: read(body, submitted, { at: '', drawn, errors }), errors };
+};
+
+/** Reads the query of a request from a submitted form, whose fields have names such as `?confirm`. */
+export const queryOf = ({ query }: Form, submitted: Submitted): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    query.flatMap((field) => {
+      const value = submitted.get(`?${field.name}`);
+      return value ? [[field.name, value]] : [];
+    }),
+  );
+
+/** Whether two JSON values are equal. */
+export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** The fields of a body that differ from those with which the form was drawn. */
+export const changedFields = (body: Readonly<Record<string, unknown>>, drawn: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(body).filter(([name, value]) => !isSame(value, drawn[name])));

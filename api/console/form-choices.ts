@@ -1,0 +1,54 @@
+import type { Ask } from '../http/ask.ts';
+import { isRead, type Operation, type Operations } from '../http/operation.ts';
+import type { Form } from './form.ts';
+import type { Choices } from './form-fields.ts';
+import { nextCursor } from './parts/pager.ts';
+import type { Visit } from './visit.ts';
+
+/** The list from which a field with an id is chosen, and the fields of its items that people know them by. */
+const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: string; readonly names: readonly string[] }>> = {
+  agent_id: { list: 'listAgents', names: ['name'] },
+  user_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
+  new_owner_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
+  model_id: { list: 'listModels', names: ['name', 'slug'] },
+  skill_id: { list: 'listSkills', names: ['name'] },
+  tool_id: { list: 'listTools', names: ['display_name', 'name'] },
+  integration_id: { list: 'listWebhookIntegrations', names: ['label'] },
+  plan_id: { list: 'listPlans', names: ['name'] },
+  benchmark: { list: 'listBenchmarks', id: 'slug', names: ['display_name'] },
+};
+
+const MAX_CHOICES = 200;
+
+type Item = Readonly<Record<string, unknown>>;
+
+const sourcesOf = ({ path, body }: Form, given: Readonly<Record<string, string>>): readonly string[] => {
+  const names = body?.kind === 'group' ? body.fields.map(({ name, kind }) => (kind === 'lines' ? name.replace(/s$/, '') : name)) : [];
+  return [...new Set([...path.filter((name) => !given[name]), ...names])].filter((name) => SOURCES[name]?.list);
+};
+
+/**
+ * Reads what can be chosen for the fields of a form that hold ids, as far as the visitor may list it. A list that is too
+ * long for a choice, or that cannot be read, is left out: the field then takes the id itself.
+ */
+export const readChoices = async (
+  visit: Visit,
+  form: Form,
+  { operations, params }: { readonly operations: Operations; readonly params: Readonly<Record<string, string>> },
+): Promise<Choices> => {
+  const ask = visit.ask as unknown as (row: Operation, sent: object) => ReturnType<Ask>;
+  const read = async (name: string): Promise<Choices> => {
+    const { list, id = 'id', names } = SOURCES[name]!;
+    const row = operations[list];
+    const needsTenant = row?.path.includes(':tenant_id') ?? false;
+    if (!row || !isRead(row) || (needsTenant && !params.tenant_id) || !visit.may(String(row.permit))) return {};
+    const isPaged = Object.hasOwn((row.query as { shape?: object } | undefined)?.shape ?? {}, 'limit');
+    const answer = await ask(row, { ...(needsTenant ? { tenant_id: params.tenant_id } : {}), ...(isPaged ? { limit: MAX_CHOICES } : {}) });
+    if (!answer.ok || !Array.isArray(answer.value) || nextCursor(answer) !== null) return {};
+    const items: readonly Item[] = answer.value;
+    const nameOf = (item: Item) => String(names.map((one) => item[one]).find((one) => typeof one === 'string' && one !== '') ?? item[id]);
+    return { [name]: items.map((item) => [String(item[id]), nameOf(item)] as const) };
+  };
+  const all = await Promise.all(sourcesOf(form, params).map(read));
+  return Object.assign({}, ...all) as Choices;
+};

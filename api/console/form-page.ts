@@ -1,0 +1,174 @@
+import type { Problem } from '../http/ask.ts';
+import type { Operation } from '../http/operation.ts';
+import { type Form, labelOf } from './form.ts';
+import { bodyFields, type Choices, fieldView } from './form-fields.ts';
+import { heading } from './parts/heading.ts';
+import { icon } from './parts/icon.ts';
+import { jsonTree } from './parts/json-tree.ts';
+import { problemPanel } from './parts/problem-panel.ts';
+import { copyButton } from './parts/short-id.ts';
+import { type Child, tags } from './parts/tags.ts';
+
+const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code } = tags;
+
+/** A form as it is drawn: whose it is, what it shows, and what the change is compared with. */
+export type DrawnForm = {
+  readonly operation: string;
+  readonly row: Operation;
+  readonly form: Form;
+  readonly params: Readonly<Record<string, string>>;
+  /** What the fields show. */
+  readonly value: unknown;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** The body with which the form was first drawn. */
+  readonly drawn: unknown;
+  readonly etag: string | null;
+  readonly key: string;
+  readonly returnTo: string | null;
+  readonly choices: Choices;
+  readonly errors: readonly { readonly pointer: string; readonly message: string }[];
+  readonly problem: Problem | null;
+};
+
+const DANGEROUS = /^(delete|erase|revoke|remove|retire|disconnect|close|suspend|lift|unlink|hide|disallow|yank)/;
+
+/** Whether an operation takes something away, so that its button warns. */
+export const isDangerous = (operation: string): boolean => DANGEROUS.test(operation);
+
+const hidden = (name: string, value: string | null) => (value === null ? null : input({ type: 'hidden', name, value }));
+
+/** What `If-Match` and `Idempotency-Key` need, and what an unchanged field is compared with. */
+const controls = ({ drawn, etag, key, returnTo, params, form: { path } }: DrawnForm): readonly Child[] => [
+  hidden('_key', key),
+  hidden('_etag', etag),
+  hidden('_drawn', drawn === undefined ? null : JSON.stringify(drawn)),
+  hidden('_return', returnTo),
+  ...Object.entries(params)
+    .filter(([name, value]) => value !== '' || !path.includes(name))
+    .map(([name, value]) => hidden(`:${name}`, value)),
+];
+
+const errorMap = (errors: DrawnForm['errors']): ReadonlyMap<string, readonly string[]> => {
+  const all = new Map<string, string[]>();
+  for (const { pointer, message } of errors) all.set(pointer, [...(all.get(pointer) ?? []), message]);
+  return all;
+};
+
+const paramField = (name: string, choices: Choices): Child =>
+  fieldView(
+    {
+      kind: 'text',
+      input: 'text',
+      pointer: '',
+      name,
+      label: labelOf(name),
+      help: null,
+      isRequired: true,
+      isNullable: false,
+      isSecret: false,
+      fallback: undefined,
+      placeholder: null,
+      min: 1,
+      max: null,
+      pattern: null,
+    },
+    { at: `:${name}`, value: '', errors: new Map(), choices },
+  );
+
+/** Lists the errors at the top, each with a link to its field. */
+const errorList = ({ problem, errors }: DrawnForm): Child => {
+  if (!problem && errors.length === 0) return null;
+  if (errors.length === 0) return problemPanel(problem!);
+  return div(
+    { class: 'problem', role: 'alert', 'data-problem': '' },
+    icon('triangle-alert'),
+    div(
+      null,
+      h2(null, errors.length === 1 ? 'One field needs a change' : `${errors.length} fields need a change`),
+      ul(
+        null,
+        ...errors.map(({ pointer, message }) =>
+          li(null, a({ href: `#f${pointer.replaceAll(/[^\w-]/g, '-')}` }, labelOf(pointer.split('/').at(-1) || 'value')), ` ${message}`),
+        ),
+      ),
+    ),
+  );
+};
+
+const tone = (operation: string): string => (isDangerous(operation) ? 'danger' : 'primary');
+
+/** Draws the form of an operation. It works without script. */
+export const formView = (drawn: DrawnForm): Child => {
+  const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
+  const shown = { errors: errorMap(errors), choices };
+  const missing = fields.path.filter((name) => !params[name]);
+  return form(
+    { method: 'post', action: `/console/run/${operation}`, class: 'card form', autocomplete: 'off', 'data-form': operation },
+    // The first button of a form is the one that the Enter key presses, so it comes before those that change lists.
+    button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, row.summary),
+    errorList(drawn),
+    ...controls(drawn),
+    ...missing.map((name) => paramField(name, choices)),
+    ...fields.query.map((field) =>
+      fieldView({ ...field, label: labelOf(field.name) }, { at: `?${field.name}`, value: query[field.name], ...shown }),
+    ),
+    ...bodyFields(fields.body, value, shown),
+    div(
+      { class: 'actions form-actions' },
+      button({ class: tone(operation) }, row.summary),
+      a({ class: 'button', href: returnTo ?? '/console' }, 'Cancel'),
+    ),
+  );
+};
+
+/** The page of a form: its title, what it does, and its fields. */
+export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
+  heading(drawn.row.summary, drawn.row.details ?? null),
+  ...before,
+  formView(drawn),
+];
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** The page after a change whose reply has a secret. Nothing shows the secret again. */
+export const secretPage = (row: Operation, reply: unknown, target: string): readonly Child[] => {
+  const fields = Object.entries((reply ?? {}) as Record<string, unknown>);
+  const isSecret = (name: string) =>
+    /^(key|secret|token|seed|creds|credentials|invitation_url|url|password|link)$|_(key|secret|token|seed|url)$/.test(name);
+  const secrets = fields.filter(([name, value]) => isSecret(name) && isText(value));
+  const others = fields.filter(([name, value]) => !secrets.some(([one]) => one === name) && (isText(value) || typeof value === 'boolean'));
+  return [
+    heading('Done', row.summary),
+    section(
+      { class: 'card secret', 'data-secret': '' },
+      div(
+        { class: 'note', role: 'status' },
+        icon('key-round'),
+        p(null, 'Copy this now. It is shown only on this page, and only this once.'),
+      ),
+      ...secrets.map(([name, value]) =>
+        div(
+          { class: 'secret-value' },
+          h2(null, labelOf(name)),
+          div({ class: 'copyable' }, code(null, String(value)), copyButton(String(value), labelOf(name))),
+        ),
+      ),
+      dl({ class: 'facts' }, ...others.map(([name, value]) => div(null, dt(null, labelOf(name)), dd(null, String(value))))),
+      div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target }, 'I have copied it')),
+    ),
+  ];
+};
+
+/** The page of a repeated request for a secret. */
+export const shownBeforePage = (target: string): readonly Child[] => [
+  heading('Already shown', null),
+  section(
+    { class: 'card' },
+    p(null, 'The secret was shown once, in the answer to the first request. Nobody can read it again: make a new one if it is lost.'),
+    div({ class: 'actions form-actions' }, a({ class: 'button', href: target }, 'Continue')),
+  ),
+];
+
+/** The answer of an operation that changes nothing, such as a preview, above the form that it came from. */
+export const answerCard = (reply: unknown): Child =>
+  section({ class: 'card answer', role: 'status' }, h2(null, 'Answer'), reply === null ? p({ class: 'quiet' }, 'Done') : jsonTree(reply));

@@ -1,0 +1,77 @@
+import type { Answer, Ask } from '../http/ask.ts';
+import { createsResource, isRead, type Operation, type Operations } from '../http/operation.ts';
+import { type Field, type Form, topFields } from './form.ts';
+import type { Visit } from './visit.ts';
+
+/** The reads whose replies have the fields of a change at another path, and how they name them. */
+const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly names?: Readonly<Record<string, string>> }>> = {
+  changeSkillAuthoring: { read: 'getAgent' },
+  changeSkillVisibilityScope: { read: 'getAgent' },
+  linkAgentRepo: { read: 'getAgent', names: { url: 'repo_url' } },
+  pinAgentCodeRef: { read: 'getAgent' },
+};
+
+export type AskAny = (row: Operation, sent: object, options?: Parameters<Ask>[2]) => Promise<Answer<unknown>>;
+
+/** Calls an operation that is known only by its id. */
+export const askAny = ({ ask }: Visit): AskAny => ask as unknown as AskAny;
+
+/** What the read of a resource says about the fields of a form. */
+export type Before = { readonly value: unknown; readonly etag: string | null };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The part of a value that the fields of a form have. */
+const within = (field: Field, value: unknown): unknown => {
+  if (field.kind === 'group' && typeof value === 'object' && value !== null) return pick(field.fields, value as Json);
+  if (field.kind === 'rows' && Array.isArray(value)) return value.map((one) => within(field.item, one));
+  return value;
+};
+
+const pick = (fields: readonly Field[], value: Json): Json =>
+  Object.fromEntries(
+    fields.flatMap((field) => (field.isSecret || value[field.name] === undefined ? [] : [[field.name, within(field, value[field.name])]])),
+  );
+
+/** The ids of an ordered list, if a form has one field with ids of the items of a list. */
+const idsOf = (fields: readonly Field[], items: readonly Json[]): Json | null => {
+  const [field] = fields;
+  if (fields.length !== 1 || field?.kind !== 'lines' || !field.name.endsWith('_ids')) return null;
+  const name = field.name.replace(/s$/, '');
+  return { [field.name]: items.map((item) => item[name]).filter((id) => id !== undefined) };
+};
+
+const bodyOfReply = (form: Form, reply: unknown, names: Readonly<Record<string, string>>): unknown => {
+  const fields = topFields(form);
+  if (form.body && form.body.kind !== 'group') return within(form.body, reply);
+  if (Array.isArray(reply)) {
+    const [field] = fields;
+    if (fields.length === 1 && field?.kind === 'rows') return { [field.name]: within(field, reply) };
+    return idsOf(fields, reply as Json[]);
+  }
+  const renamed = Object.fromEntries(Object.entries(names).map(([mine, theirs]) => [mine, (reply as Json)[theirs]]));
+  return pick(fields, { ...(reply as Json), ...renamed });
+};
+
+/** The read of the resource that an operation changes; null if the operation has none, or creates a resource. */
+export const readOf = (operations: Operations, operation: string): Operation | null => {
+  const row = operations[operation]!;
+  if (!['put', 'patch'].includes(row.method) || createsResource(row)) return null;
+  const other = OTHER_READS[operation];
+  if (other) return operations[other.read] ?? null;
+  return Object.values(operations).find((one) => isRead(one) && one.path === row.path) ?? null;
+};
+
+/** Reads the resource that a form changes. Null if there is no such read; otherwise its answer, as fields of the form. */
+export const readBefore = async (
+  visit: Visit,
+  operations: Operations,
+  { operation, form, params }: { readonly operation: string; readonly form: Form; readonly params: Readonly<Record<string, string>> },
+): Promise<{ readonly answer: Answer<unknown>; readonly before: Before } | null> => {
+  const read = readOf(operations, operation);
+  if (!read || form.path.some((name) => !params[name])) return null;
+  const answer = await askAny(visit)(read, Object.fromEntries(form.path.map((name) => [name, params[name]])));
+  const { names = {} } = OTHER_READS[operation] ?? {};
+  const value = answer.ok ? bodyOfReply(form, answer.value, names) : undefined;
+  return { answer, before: { value, etag: answer.etag } };
+};

@@ -1,0 +1,41 @@
+import { expandPath } from '../http/expand-path.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Page } from './page.ts';
+
+const pagePattern = ({ path }: Page): RegExp => new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`);
+
+/** The path in the console of a resource of the API. */
+const inConsole = (path: string): string =>
+  path.startsWith('/tenant/')
+    ? `/console/t/${path.slice('/tenant/'.length)}`
+    : `/console/platform${path.replace(/^\/(?:api\/v1\/)?admin/, '')}`;
+
+const encoded = (params: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]));
+
+/**
+ * The page of the console that shows the result of a change: that of the resource in the reply, else the nearest page
+ * above it.
+ */
+export const resultPath = (
+  row: Operation,
+  pages: readonly Page[],
+  { params, reply }: { readonly params: Readonly<Record<string, string>>; readonly reply: unknown },
+): string => {
+  const path = expandPath(row.location ?? row.path, encoded(params), (reply ?? {}) as object);
+  const patterns = pages.map(pagePattern);
+  const segments = inConsole(path).split('/');
+  // A deleted resource has no page any more.
+  if (row.method === 'delete') segments.pop();
+  for (; segments.length > 2; segments.pop()) if (patterns.some((pattern) => pattern.test(segments.join('/')))) return segments.join('/');
+  return params.tenant_id ? `/console/t/${params.tenant_id}` : '/console';
+};
+
+/** Adds the consistency token of a change to the path of a page, so that the page shows the change. */
+export const afterToken = (path: string, token: string | null): string => {
+  if (token === null) return path;
+  const [page = '', query = ''] = path.split('?');
+  const next = new URLSearchParams(query);
+  next.set('after', token);
+  return `${page}?${String(next).replaceAll('%3A', ':')}`;
+};

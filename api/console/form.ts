@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import type { Operation } from '../http/operation.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a field of a form can hold. `json` is any JSON, for values whose fields no schema names. */
+type Kind =
+  | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'password' | 'area' }
+  | { readonly kind: 'number'; readonly isInteger: boolean }
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'choice'; readonly options: readonly string[] }
+  | { readonly kind: 'choices'; readonly options: readonly string[] }
+  | { readonly kind: 'lines'; readonly item: Field }
+  | { readonly kind: 'rows'; readonly item: Field }
+  | { readonly kind: 'group'; readonly fields: readonly Field[] }
+  | { readonly kind: 'json' };
+
+/** A field of a form, from the schema of the field of a request. */
+export type Field = Kind & {
+  /** The JSON pointer of the field in the body; the fields of a list have a pointer within their item. */
+  readonly pointer: string;
+  readonly name: string;
+  readonly label: string;
+  readonly help: string | null;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+  /** Whether it can hold a secret. Such a field is never filled in. */
+  readonly isSecret: boolean;
+  /** What the API takes if the field is absent. */
+  readonly fallback: unknown;
+  readonly placeholder: string | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly pattern: string | null;
+};
+
+/** The form of an operation: the parameters of its path and query, and the fields of its body. */
+export type Form = {
+  readonly path: readonly string[];
+  readonly query: readonly Field[];
+  readonly body: Field | null;
+};
+
+/** Texts that may be longer than this get several lines. */
+const MAX_LINE = 255;
+const SECRET_NAMES = new Set(['password', 'secret', 'value', 'token']);
+/** Objects that are stored encrypted. */
+const SECRET_OBJECTS = new Set(['AgentSkillConfigUpdate/config']);
+
+/** A JSON body without its secrets, for pages that show calls. `path` is that of the call. */
+export const withoutSecrets = (path: string, body: string): string => {
+  const isSecret = (name: string) => SECRET_NAMES.has(name) || (name === 'config' && path.endsWith('/config'));
+  return JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecret(name) ? '…' : value));
+};
+
+const UPPER_CASE: Readonly<Record<string, string>> = {
+  id: 'ID',
+  ids: 'IDs',
+  url: 'URL',
+  uri: 'URI',
+  usd: 'USD',
+  ssh: 'SSH',
+  tz: 'time zone',
+};
+
+/** The name of a field for people: `hourly_limit_usd` -> `Hourly limit USD`. */
+export const labelOf = (name: string): string => {
+  const [first = '', ...rest] = name.replace(/_ids?$/, (end) => (end === '_ids' ? 's' : '')).split(/[_-]/);
+  const words = [UPPER_CASE[first] ?? first.slice(0, 1).toUpperCase() + first.slice(1), ...rest.map((word) => UPPER_CASE[word] ?? word)];
+  return words.join(' ');
+};
+
+/** The name of a member within a JSON pointer. */
+export const escapedName = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+type Place = { readonly pointer: string; readonly name: string; readonly isRequired: boolean; readonly owner: string };
+
+const withoutNull = (schema: Json): { readonly schema: Json; readonly isNullable: boolean } => {
+  const { type, anyOf } = schema;
+  if (Array.isArray(type) && type.includes('null'))
+    return { schema: { ...schema, type: type.find((one) => one !== 'null') }, isNullable: true };
+  if (!Array.isArray(anyOf)) return { schema, isNullable: false };
+  const forms = (anyOf as Json[]).filter((one) => one.type !== 'null');
+  const { anyOf: _, ...outer } = schema;
+  return { schema: forms.length === 1 ? { ...forms[0], ...outer } : outer, isNullable: forms.length < anyOf.length };
+};
+
+const valuesOf = ({ enum: values, const: only }: Json): readonly string[] | null => {
+  const all = values ?? (only === undefined ? undefined : [only]);
+  return Array.isArray(all) && all.every((one) => typeof one === 'string') ? all : null;
+};
+
+const textKind = (schema: Json, isSecret: boolean): Kind => {
+  if (isSecret) return { kind: 'text', input: 'password' };
+  if (schema.format === 'email') return { kind: 'text', input: 'email' };
+  if (schema.format === 'date') return { kind: 'text', input: 'date' };
+  if (schema.format === 'date-time' || schema.format === 'uri') return { kind: 'text', input: 'text' };
+  const isShort = typeof schema.maxLength === 'number' ? schema.maxLength <= MAX_LINE : schema.pattern !== undefined;
+  return { kind: 'text', input: isShort ? 'text' : 'area' };
+};
+
+const numberOr = (value: unknown): number | null => (typeof value === 'number' && Number.isSafeInteger(Math.trunc(value)) ? value : null);
+
+/** Whether a value is any JSON object, of which no schema names the fields. */
+const isOpen = ({ type, properties }: Json): boolean => type === undefined || (type === 'object' && properties === undefined);
+
+const kindOf = (schema: Json, place: Place, resolve: (schema: Json) => Json): Kind => {
+  const isSecret = SECRET_NAMES.has(place.name);
+  const options = valuesOf(schema);
+  if (options) return { kind: 'choice', options };
+  if (isOpen(schema)) return { kind: 'json' };
+  switch (schema.type) {
+    case 'string':
+      return textKind(schema, isSecret);
+    case 'integer':
+    case 'number':
+      return { kind: 'number', isInteger: schema.type === 'integer' };
+    case 'boolean':
+      return { kind: 'boolean' };
+    case 'array': {
+      const item = fieldOf(schema.items as Json, { pointer: '', name: place.name, isRequired: true, owner: '' }, resolve);
+      if (item.kind === 'choice') return { kind: 'choices', options: item.options };
+      if (item.kind === 'group') return { kind: 'rows', item };
+      return item.kind === 'text' || item.kind === 'number' ? { kind: 'lines', item } : { kind: 'json' };
+    }
+    case 'object': {
+      const { properties, required = [] } = schema as { properties: Readonly<Record<string, Json>>; required?: readonly string[] };
+      const within = (name: string): Place => ({
+        pointer: `${place.pointer}/${escapedName(name)}`,
+        name,
+        isRequired: required.includes(name),
+        owner: String(schema.id ?? ''),
+      });
+      return { kind: 'group', fields: Object.entries(properties).map(([name, one]) => fieldOf(one, within(name), resolve)) };
+    }
+    default:
+      return { kind: 'json' };
+  }
+};
+
+const fieldOf = (reference: Json, place: Place, resolve: (schema: Json) => Json): Field => {
+  const outer = resolve(reference);
+  const { schema: bare, isNullable } = withoutNull(outer);
+  const schema = resolve(bare);
+  const { examples, default: fallback, description } = { ...schema, ...outer } as Json & { examples?: readonly unknown[] };
+  const example = examples?.find((one) => typeof one === 'string' || typeof one === 'number');
+  return {
+    ...kindOf(schema, place, resolve),
+    pointer: place.pointer,
+    name: place.name,
+    label: labelOf(place.name),
+    help: typeof description === 'string' ? description : null,
+    isRequired: place.isRequired,
+    isNullable,
+    isSecret: SECRET_NAMES.has(place.name) || SECRET_OBJECTS.has(`${place.owner}/${place.name}`),
+    fallback,
+    placeholder: example === undefined ? null : String(example),
+    min: numberOr(schema.minimum ?? schema.minLength ?? schema.minItems),
+    max: numberOr(schema.maximum ?? schema.maxLength ?? schema.maxItems),
+    pattern: typeof schema.pattern === 'string' && schema.format === undefined ? schema.pattern : null,
+  };
+};
+
+const fieldOfSchema = (schema: z.ZodType): Field => {
+  const { $defs = {}, properties } = z.toJSONSchema(z.object({ it: schema }), { io: 'input', unrepresentable: 'any' }) as unknown as {
+    $defs?: Readonly<Record<string, Json>>;
+    properties: { it: Json };
+  };
+  const resolve = (one: Json): Json => {
+    const { $ref, ...rest } = one;
+    return typeof $ref === 'string' ? { ...$defs[$ref.replace('#/$defs/', '')], ...rest } : one;
+  };
+  return fieldOf(properties.it, { pointer: '', name: '', isRequired: true, owner: '' }, resolve);
+};
+
+const derive = ({ path, query, body }: Operation): Form => {
+  const ofQuery = query ? fieldOfSchema(query) : null;
+  return {
+    path: [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!),
+    query: ofQuery?.kind === 'group' ? ofQuery.fields : [],
+    body: body ? fieldOfSchema(body) : null,
+  };
+};
+
+const derived = new WeakMap<Operation, Form>();
+
+/** Derives the form of an operation from its path, its query and the schema of its body. */
+export const formOf = (row: Operation): Form => {
+  const known = derived.get(row) ?? derive(row);
+  derived.set(row, known);
+  return known;
+};
+
+/** The fields of a body at its first level: those of an object, or the list itself. */
+export const topFields = ({ body }: Form): readonly Field[] => {
+  if (!body) return [];
+  return body.kind === 'group' ? body.fields : [body];
+};

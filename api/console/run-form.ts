@@ -1,0 +1,221 @@
+import type { Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { Answer, Problem } from '../http/ask.ts';
+import { isRead, type Operation } from '../http/operation.ts';
+import { assertOwnPage } from '../identity/sign-in-cookies.ts';
+import { type ConsoleDeps, consolePath, htmlResponse, identify, redirect, signInPath, unknownPage } from './answers.ts';
+import { type Form, formOf } from './form.ts';
+import { bodyOf, changedFields, queryOf } from './form-body.ts';
+import { readChoices } from './form-choices.ts';
+import { conflictView, isSaved, merged, readLastChange } from './form-conflict.ts';
+import { answerCard, type DrawnForm, formPage, secretPage, shownBeforePage } from './form-page.ts';
+import { askAny, readBefore } from './form-read.ts';
+import { withRowsEdited } from './form-rows.ts';
+import { afterToken, resultPath } from './form-target.ts';
+import { framed } from './frame.ts';
+import type { Child } from './parts/tags.ts';
+import { mayRun } from './permission.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
+
+type Run = {
+  readonly c: Context;
+  readonly deps: ConsoleDeps;
+  readonly visit: Visit;
+  readonly operation: string;
+  readonly row: Operation;
+  readonly form: Form;
+  readonly params: Readonly<Record<string, string>>;
+  readonly returnTo: string | null;
+};
+
+const show = (
+  { c, deps, visit, row }: Pick<Run, 'c' | 'deps' | 'visit'> & { readonly row: Operation | null },
+  content: readonly Child[],
+  status = 200,
+): Response => {
+  const { tenant_id } = visit.params;
+  const trail = tenant_id ? [[visit.tenant?.name ?? 'Tenant', tenantPath(tenant_id)] as const] : [];
+  return htmlResponse(c, framed(deps.assets, visit, { title: row?.summary ?? 'Not found', nav: '', trail, content }), status);
+};
+
+const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
+  htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
+
+/** Finds the operation of a form, and whether the visitor may call it. Otherwise returns the response for it. */
+const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams): Promise<Run | Response> => {
+  const operation = c.req.param('operation') ?? '';
+  const row = Object.hasOwn(deps.operations, operation) ? deps.operations[operation]! : null;
+  const form = row && !isRead(row) ? formOf(row) : null;
+  const given = [...fields].flatMap(([name, value]) => (/^:[a-z_]+$/.test(name) && value !== '' ? [[name.slice(1), value] as const] : []));
+  const params = Object.fromEntries(given);
+  const visit = await identify(c, deps, params);
+  if (visit instanceof Response) return visit;
+  if (!row || !form || !(await mayRun(visit, row, params))) return showUnknown(c, deps, visit);
+  const returnTo = fields.get('_return') ? consolePath(fields.get('_return')) : null;
+  return { c, deps, visit, operation, row, form, params, returnTo };
+};
+
+const newKey = (): string => crypto.randomUUID();
+
+/** Draws the form of a run, with what it shows. */
+const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
+  const { visit, deps, operation, row, form, params } = run;
+  const choices = await readChoices(visit, form, { operations: deps.operations, params });
+  const returnTo = run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
+  const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null };
+  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, ...shown }, ...before);
+};
+
+/** The fields of a body that a link to the form fills in. Secrets are not taken from an address. */
+const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> => {
+  if (form.body?.kind !== 'group') return {};
+  const fields = form.body.fields.filter(({ isSecret, name }) => !isSecret && query.has(`/${name}`));
+  return bodyOf({ ...form, body: { ...form.body, fields } }, query, {}).value as Record<string, unknown>;
+};
+
+/** Names the parameters of a link as a form names its fields: `agent_id` is the path's, or else the body's. */
+const fieldsOfLink = (c: Context, { path, body, query }: Form): URLSearchParams => {
+  const inBody = new Set(body?.kind === 'group' ? body.fields.map(({ name }) => name) : []);
+  const fields = new URLSearchParams();
+  for (const [name, value] of new URL(c.req.url).searchParams) {
+    if (name === 'return_to') fields.set('_return', value);
+    else if (path.includes(name) || (name === 'tenant_id' && !inBody.has(name))) fields.set(`:${name}`, value);
+    else if (query.some((field) => field.name === name)) fields.append(`?${name}`, value);
+    else if (inBody.has(name)) fields.append(`/${name}`, value);
+  }
+  return fields;
+};
+
+const showForm = (deps: ConsoleDeps) => async (c: Context) => {
+  const name = c.req.param('operation') ?? '';
+  const known = Object.hasOwn(deps.operations, name) ? formOf(deps.operations[name]!) : { path: [], query: [], body: null };
+  const fields = fieldsOfLink(c, known);
+  const run = await startRun(c, deps, fields);
+  if (run instanceof Response) return run;
+  const { visit, form, params, operation } = run;
+  const read = await readBefore(visit, deps.operations, { operation, form, params });
+  const problem = read && !read.answer.ok ? read.answer.problem : null;
+  if (problem && [403, 404].includes(problem.status)) return showUnknown(c, deps, visit);
+  const drawn = read?.before.value;
+  const value =
+    typeof drawn === 'object' && drawn !== null && !Array.isArray(drawn)
+      ? { ...drawn, ...prefilled(form, fields) }
+      : (drawn ?? prefilled(form, fields));
+  return show(
+    run,
+    await draw(run, { value, drawn, etag: read?.before.etag ?? null, query: queryOf(form, fields), problem }),
+    problem?.status,
+  );
+};
+
+type Sent = {
+  readonly body: unknown;
+  readonly drawn: unknown;
+  readonly etag: string | null;
+  readonly key: string;
+  readonly query: Readonly<Record<string, unknown>>;
+};
+
+const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What is sent of a body: all of it, or with a resource to compare with, the fields that changed and those that must be there. */
+const sentFields = (form: Form, { body, drawn, etag }: Sent): object => {
+  if (Array.isArray(body)) return { items: body };
+  if (!isGroup(body)) return {};
+  if (etag === null || !isGroup(drawn) || form.body?.kind !== 'group') return body;
+  const required = form.body.fields
+    .filter(({ isRequired, name }) => isRequired && Object.hasOwn(body, name))
+    .map(({ name }) => [name, body[name]]);
+  return { ...Object.fromEntries(required), ...changedFields(body, drawn) };
+};
+
+const headersOf = ({ row }: Run, { key, etag }: Sent): Record<string, string> => ({
+  ...(row.method === 'post' || row.oneTimeSecret ? { 'idempotency-key': key } : {}),
+  ...(etag !== null && !row.noETag ? { 'if-match': etag } : {}),
+});
+
+const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
+  const { c, deps, row, params, returnTo } = run;
+  const own = resultPath(row, deps.pages, { params, reply: answer.value });
+  const target = afterToken(returnTo && row.status !== 201 ? returnTo : own, answer.headers.get('consistency-token'));
+  if (row.oneTimeSecret && answer.status !== 204) return show(run, secretPage(row, answer.value, target));
+  if (row.noETag && row.reply && answer.headers.get('consistency-token') === null)
+    return draw(run, { value: sent.body, drawn: sent.drawn, query: sent.query }, [answerCard(answer.value)]).then((content) =>
+      show(run, content),
+    );
+  return redirect(c, target);
+};
+
+/** Shows what somebody else changed meanwhile. If it is what the visitor wanted, the change counts as saved. */
+const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Response> => {
+  const { visit, deps, operation, form, params, row } = run;
+  const read = await readBefore(visit, deps.operations, { operation, form, params });
+  const theirs = read?.before.value;
+  if (!read?.answer.ok || !isGroup(theirs) || !isGroup(sent.body) || !isGroup(sent.drawn))
+    return show(
+      run,
+      await draw(run, { value: sent.body, drawn: theirs ?? sent.drawn, etag: read?.before.etag ?? null, problem }),
+      problem.status,
+    );
+  const conflict = { yours: sent.body, theirs, before: sent.drawn };
+  const target = run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
+  if (isSaved(conflict)) return redirect(run.c, afterToken(target, read.answer.position));
+  const last = await readLastChange(visit, deps.operations, { operation, params });
+  const content = await draw(run, { value: merged(conflict), drawn: theirs, etag: read.before.etag }, [
+    conflictView(conflict, last, visit),
+  ]);
+  return show(run, content, problem.status);
+};
+
+const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: Answer<unknown> & { ok: false }): Promise<Response> => {
+  const { c, deps, visit, row, params } = run;
+  if (status === 401) return redirect(c, signInPath(visit, true));
+  if (status === 403 || status === 404) return showUnknown(c, deps, visit);
+  if (problem.code === 'secret_already_shown') {
+    const at = headers.get('location');
+    const path = at
+      ? resultPath({ ...row, location: at }, deps.pages, { params, reply: {} })
+      : resultPath(row, deps.pages, { params, reply: {} });
+    return show(run, shownBeforePage(path));
+  }
+  if (status === 412 && sent.etag !== null) return showConflict(run, sent, problem);
+  // After a failure of the server the same request may be repeated: it acts once, whatever became of the first.
+  const key = status >= 500 ? sent.key : newKey();
+  const shown = { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query, key, errors: problem.errors ?? [], problem };
+  return show(run, await draw(run, shown), status);
+};
+
+const parsedJson = (text: string | null): unknown => {
+  if (text === null) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const runForm = (deps: ConsoleDeps) => async (c: Context) => {
+  assertOwnPage(c, deps.cookies);
+  const fields = new URLSearchParams(await c.req.text());
+  const run = await startRun(c, deps, fields);
+  if (run instanceof Response) return run;
+  const { form, params, visit, row } = run;
+  const drawn = parsedJson(fields.get('_drawn'));
+  const { value: body, errors } = bodyOf(form, fields, drawn);
+  const sent: Sent = { body, drawn, etag: fields.get('_etag'), key: fields.get('_key') ?? newKey(), query: queryOf(form, fields) };
+  const edited = withRowsEdited(fields, body);
+  if (edited !== null) return show(run, await draw(run, { ...sent, value: edited }));
+  if (errors.length > 0) return show(run, await draw(run, { ...sent, value: body, errors }), 422);
+  const inPath = Object.fromEntries(form.path.map((name) => [name, params[name] ?? '']));
+  const request = { ...sentFields(form, sent), ...sent.query, ...inPath };
+  const answer = await askAny(visit)(row, request, { headers: headersOf(run, sent) });
+  return answer.ok ? showResult(run, sent, answer) : showProblem(run, sent, answer);
+};
+
+/** Adds the forms: each operation that changes something has one at /console/run/{operation}. */
+export const mountForms = (app: Hono, deps: ConsoleDeps): void => {
+  app.get('/console/run/:operation', showForm(deps));
+  app.post('/console/run/:operation', bodyLimit({ maxSize: MAX_FORM_BYTES }), runForm(deps));
+};

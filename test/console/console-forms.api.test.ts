@@ -1,0 +1,210 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isRead } from '../../api/http/operation.ts';
+import { operationsOf } from '../../api/routes.ts';
+import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+const ofTenant = `tenant_id=${p.tenant_id}`;
+const ofAgent = `${ofTenant}&agent_id=${agent}`;
+
+/** Opens the form of an operation, and returns the fields that the browser would send, changed by what is typed. */
+const fill = async (operation: string, query: string, typed: Record<string, string> = {}, session?: string) => {
+  const { status, text } = await p.open(`/console/run/${operation}?${query}`, session);
+  assert.is(status, 200, `${operation} ${text.slice(0, 300)}`);
+  const fields = submittedBy(formIn(text, operation), typed);
+  for (const [name, value] of Object.entries(typed)) if (!fields.has(name)) fields.append(name, value);
+  return fields;
+};
+
+const submit = (operation: string, fields: URLSearchParams, headers = OWN_PAGE) =>
+  p.send('POST', `/console/run/${operation}`, {
+    key: '',
+    raw: fields.toString(),
+    headers: { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+
+/** The fields of a form with which a button is pressed. */
+const withField = (fields: URLSearchParams, name: string, value: string): URLSearchParams =>
+  new URLSearchParams([...fields, [name, value]]);
+
+const agentNow = async () => (await p.send('GET', `${p.tenant}/agents/${agent}`)).body as Record<string, unknown>;
+
+test('a submitted form leads to the new resource, whose page shows it at once', async () => {
+  const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Triage', '/slug': 'triage' }));
+  assert.is(answer.status, 303, answer.text);
+  const location = answer.headers.get('location')!;
+  assert.match(location, new RegExp(`^${p.base}/agents/c\\w{24}\\?after=\\d+:\\d+$`));
+  assert.match((await p.open(location)).text, /<h1[^>]*>.*Triage/);
+});
+
+test('a form that is submitted twice acts once', async () => {
+  const fields = await fill('createAgent', ofTenant, { '/name': 'Once', '/slug': 'once' });
+  const [first, second] = [await submit('createAgent', fields), await submit('createAgent', fields)];
+  assert.equal([first.status, second.status], [303, 303]);
+  assert.is(second.headers.get('location')!.split('?')[0], first.headers.get('location')!.split('?')[0]);
+});
+
+test('an invalid field has its message beside it, and what was typed is kept', async () => {
+  const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Bad <name>', '/slug': 'kept-slug' }));
+  assert.is(answer.status, 422);
+  assert.match(answer.text, /data-pointer="\/name"[\s\S]+value="Bad &lt;name&gt;"[\s\S]+class="field-error"/);
+  assert.match(answer.text, /value="kept-slug"/);
+  assert.match(answer.text, /href="#f-name"/);
+  const corrected = submittedBy(formIn(answer.text, 'createAgent'), { '/name': 'Good name' });
+  assert.is((await submit('createAgent', corrected)).status, 303);
+});
+
+test('a conflict that no field has is shown above the form, and what was typed is kept', async () => {
+  const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Again', '/slug': 'reviewer' }));
+  assert.is(answer.status, 409);
+  assert.match(answer.text, /data-problem[\s\S]+value="Again"/);
+});
+
+test('a form shows the present values and sends only the fields that were changed', async () => {
+  const before = p.eventsOf('AgentUpdated').length;
+  const answer = await submit('updateAgent', await fill('updateAgent', ofAgent, { '/description': 'Reads diffs' }));
+  assert.is(answer.headers.get('location')!.split('?')[0], `${p.base}/agents/${agent}`);
+  const events = p.eventsOf('AgentUpdated').slice(before);
+  assert.equal(
+    events.map(({ data }) => data),
+    [{ ...(events[0]!.data as object), description: 'Reads diffs' }],
+  );
+  assert.match((await p.open(`/console/run/updateAgent?${ofAgent}`)).text, /Reads diffs/);
+});
+
+test('the second of two forms of the same resource gets three columns, and saves on top of the first', async () => {
+  const [one, other] = [
+    await fill('updateAgent', ofAgent, { '/description': 'From one tab' }),
+    await fill('updateAgent', ofAgent, { '/description': 'From another tab', '/initial_greeting': 'Hello' }),
+  ];
+  assert.is((await submit('updateAgent', one)).status, 303);
+  const conflict = await submit('updateAgent', other);
+  assert.is(conflict.status, 412);
+  assert.match(
+    conflict.text,
+    /data-conflict[\s\S]+You, in another window[\s\S]+data-field="description"[\s\S]+From another tab[\s\S]+From one tab[\s\S]+Reads diffs/,
+  );
+  const again = submittedBy(formIn(conflict.text, 'updateAgent'));
+  assert.is((await submit('updateAgent', again)).status, 303);
+  const { description, initial_greeting } = await agentNow();
+  assert.equal([description, initial_greeting], ['From another tab', 'Hello']);
+});
+
+test('a conflict in which both wanted the same counts as saved', async () => {
+  const forms = [
+    await fill('updateAgent', ofAgent, { '/description': 'Same' }),
+    await fill('updateAgent', ofAgent, { '/description': 'Same' }),
+  ];
+  for (const form of forms) assert.is((await submit('updateAgent', form)).status, 303);
+});
+
+test('a one-time secret is in the answer to its request only', async () => {
+  const fields = await fill('createApiKey', ofTenant, { '/name': 'CI' });
+  const answer = await submit('createApiKey', fields);
+  assert.is(answer.status, 200);
+  const [key = ''] = /ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/.exec(answer.text) ?? [];
+  assert.ok(key, 'the page shows the key');
+  assert.is(answer.headers.get('cache-control'), 'no-store');
+  const again = await submit('createApiKey', fields);
+  assert.match(again.text, /Already shown/);
+  assert.not.ok(again.text.includes(key));
+});
+
+test('a secret that was typed is not in the page that asks for a correction', async () => {
+  const typed = { '/provider': 'github', '/agent_id': agent, '/label': '', '/secret': 'my-own-secret-value' };
+  const answer = await submit('connectWebhookIntegration', await fill('connectWebhookIntegration', ofTenant, typed));
+  assert.is(answer.status, 422);
+  assert.not.match(answer.text, /my-own-secret-value/);
+});
+
+test('a link fills in the fields of a form, but no secret', async () => {
+  const { text } = await p.open(
+    `/console/run/connectWebhookIntegration?${ofTenant}&provider=github&label=docs&agent_id=${agent}&secret=abc-leak`,
+  );
+  assert.match(text, /value="docs"/);
+  assert.match(text, new RegExp(`<option value="${agent}" selected[^>]*>Reviewer`));
+  assert.not.match(text.replaceAll(/return_to" value="[^"]*"/g, ''), /abc-leak/);
+});
+
+test('the rows of a list can be added, removed and moved without script', async () => {
+  const added = await submit('replaceGuardrails', await fill('replaceGuardrails', ofTenant, { _add: '/' }));
+  assert.is(added.status, 200);
+  const rule = { '/0/name': 'no-keys', '/0/kind': 'pattern', '/0/action': 'block', '/0/options/pattern': 'AKIA[0-9A-Z]{16}' };
+  const second = await submit('replaceGuardrails', withField(submittedBy(formIn(added.text, 'replaceGuardrails'), rule), '_add', '/'));
+  const typed = { '/1/name': 'small', '/1/kind': 'size', '/1/action': 'block', '/1/options/max_bytes': '1000' };
+  const both = submittedBy(formIn(second.text, 'replaceGuardrails'), typed);
+  const moved = await submit('replaceGuardrails', withField(both, '_up', '/1'));
+  const saved = await submit('replaceGuardrails', submittedBy(formIn(moved.text, 'replaceGuardrails')));
+  assert.is(saved.status, 303, saved.text);
+  const rules = (await p.send('GET', `${p.tenant}/guardrails`)).body as { name: string }[];
+  assert.equal(
+    rules.map(({ name }) => name),
+    ['small', 'no-keys'],
+  );
+  const shown = await fill('replaceGuardrails', ofTenant);
+  const removed = await submit('replaceGuardrails', withField(shown, '_remove', '/0'));
+  assert.is((await submit('replaceGuardrails', submittedBy(formIn(removed.text, 'replaceGuardrails')))).status, 303);
+  assert.is(((await p.send('GET', `${p.tenant}/guardrails`)).body as unknown[]).length, 1);
+});
+
+test('an operation that changes nothing shows its answer above the form', async () => {
+  const answer = await submit('testRedactionPatterns', await fill('testRedactionPatterns', ofTenant, { '/text': 'mail ada@example.com' }));
+  assert.is(answer.status, 200, answer.text);
+  assert.match(answer.text, /class="card answer"/);
+});
+
+test('a delivery is sent again by its form', async () => {
+  const integration = await createIntegration(p, agent);
+  const { id } = (await deliver(p, integration, 'push', { a: 1 })) as { id: string };
+  const answer = await submit('redeliverDelivery', await fill('redeliverDelivery', `${ofTenant}&delivery_id=${id}`));
+  assert.is(answer.status, 303, answer.text);
+  assert.match(answer.headers.get('location')!, new RegExp(`/deliveries/${id}`));
+});
+
+test('a deleted resource leads to the page above it', async () => {
+  const id = await createAgent(p, 'Short lived');
+  const answer = await submit('deleteAgent', await fill('deleteAgent', `${ofTenant}&agent_id=${id}`));
+  assert.equal([answer.status, answer.headers.get('location')!.split('?')[0]], [303, `${p.base}/agents`]);
+});
+
+test('the form of an operation that the visitor may not call looks like an unknown page, for reads and for unknown names too', async () => {
+  const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'forms@example.com')).key);
+  const urls = [`inviteMember?${ofTenant}`, `updateAgent?${ofAgent}`, `listAgents?${ofTenant}`, `constructor?${ofTenant}`];
+  for (const url of urls) assert.is((await p.open(`/console/run/${url}`, member)).status, 404, url);
+  const fields = await fill('inviteMember', ofTenant, { '/email': 'not-mine@example.com' });
+  const answer = await p.send('POST', '/console/run/inviteMember', {
+    key: '',
+    raw: fields.toString(),
+    headers: { cookie: member, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE },
+  });
+  assert.is(answer.status, 404);
+});
+
+test('a form from another site changes nothing', async () => {
+  const fields = await fill('updateAgent', ofAgent, { '/description': 'Forged' });
+  for (const headers of [
+    { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
+    { origin: '', 'sec-fetch-site': 'same-site' },
+  ])
+    assert.is((await submit('updateAgent', fields, headers)).status, 403);
+  assert.is.not((await agentNow()).description, 'Forged');
+});
+
+test('every change of a tenant has a form that the owner can open', async () => {
+  const operations = Object.entries(operationsOf({} as never)).filter(
+    ([, row]) =>
+      !isRead(row) && typeof row.permit === 'string' && row.permit.startsWith('tenant:') && /^\/tenant\/:tenant_id\/[\w-]+$/.test(row.path),
+  );
+  assert.ok(operations.length > 15);
+  for (const [operation] of operations) assert.is((await p.open(`/console/run/${operation}?${ofTenant}`)).status, 200, operation);
+});
+
+test('the console stops without an error', async () => {
+  await p.close();
+});
+
+test.run();

@@ -1,0 +1,101 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formOf, topFields } from '../../api/console/form.ts';
+import { bodyOf } from '../../api/console/form-body.ts';
+import { bodyFields } from '../../api/console/form-fields.ts';
+import { tags } from '../../api/console/parts/tags.ts';
+import { jsonContentOf } from '../../api/http/example.ts';
+import { isRead, type Operation } from '../../api/http/operation.ts';
+import { operationsOf } from '../../api/routes.ts';
+import { submittedBy } from '../fixtures/html-form.ts';
+
+const operations = operationsOf({} as Parameters<typeof operationsOf>[0]);
+const withBody = Object.entries(operations).filter(([, row]) => !isRead(row) && row.body !== undefined);
+
+/** The form of an operation as a browser gets it. */
+const drawn = (row: Operation, value: unknown): string =>
+  String(tags.form(null, ...bodyFields(formOf(row).body, value, { errors: new Map(), choices: {} })));
+
+const exampleOf = (row: Operation): unknown => jsonContentOf(row.body!, 'input', {})['application/json'].example;
+
+test('every form filled with the example of its operation is read back as the example', () => {
+  assert.ok(withBody.length > 70);
+  for (const [operation, row] of withBody) {
+    const example = exampleOf(row);
+    // A browser never gets a secret back, so the person types it.
+    const typed = Object.fromEntries(
+      topFields(formOf(row)).flatMap(({ isSecret, name, kind, pointer }) => {
+        const value = (example as Record<string, unknown>)[name];
+        return isSecret && value !== undefined ? [[pointer, kind === 'json' ? JSON.stringify(value) : String(value)]] : [];
+      }),
+    );
+    const fields = submittedBy(drawn(row, example), typed);
+    const { value, errors } = bodyOf(formOf(row), fields, example);
+    assert.equal(errors, [], operation);
+    assert.equal(value, example, operation);
+  }
+});
+
+test('an empty form sends no field that the API can choose itself', () => {
+  for (const [operation, row] of withBody) {
+    const { value } = bodyOf(formOf(row), submittedBy(drawn(row, undefined)), undefined);
+    const required = topFields(formOf(row)).filter(({ isRequired }) => isRequired);
+    const names = Array.isArray(value) ? [] : Object.keys(value as object);
+    assert.equal(
+      names.filter((name) => !required.some((field) => field.name === name)),
+      [],
+      operation,
+    );
+  }
+});
+
+test('each field of a body has a label, and a help text if its schema has a description', () => {
+  for (const [operation, row] of withBody)
+    for (const field of topFields(formOf(row)).filter(({ pointer }) => pointer !== '')) {
+      const html = drawn(row, undefined);
+      assert.ok(html.includes(field.label), `${operation} ${field.name}`);
+      assert.ok(html.includes(`data-pointer="${field.pointer}"`), `${operation} ${field.name}`);
+    }
+});
+
+const update = operations.updateAgent!;
+
+test('an emptied field that may be null is sent as null, and one that was null stays null', () => {
+  const before = { description: 'Reviews', voice: null, name: 'Reviewer' };
+  const fields = submittedBy(drawn(update, before), { '/description': '' });
+  assert.equal(bodyOf(formOf(update), fields, before).value, { description: null, voice: null, name: 'Reviewer' });
+});
+
+test('line ends that the browser changed do not count as a change', () => {
+  const before = { description: 'one\ntwo' };
+  const fields = submittedBy(drawn(update, before), { '/description': 'one\r\ntwo' });
+  assert.equal(bodyOf(formOf(update), fields, before).value, before);
+});
+
+test('a number that is none is sent as it was typed, so that the API names the field', () => {
+  const fields = submittedBy(drawn(update, {}), { '/iteration_warn_threshold': 'many' });
+  assert.equal(bodyOf(formOf(update), fields, undefined).value, { iteration_warn_threshold: 'many' });
+});
+
+test('a text that is not JSON is an error at its field, and the text is kept', () => {
+  const row = operations.registerTool!;
+  const fields = submittedBy(drawn(row, {}), { '/input_schema': '{"type":' });
+  const { value, errors } = bodyOf(formOf(row), fields, undefined);
+  assert.equal(errors, [{ pointer: '/input_schema', message: 'is not JSON' }]);
+  assert.is((value as { input_schema: unknown }).input_schema, '{"type":');
+});
+
+test('invisible characters of a text are in its field as they are', () => {
+  const before = { description: 'right\u202eleft', name: 'a' };
+  const html = drawn(update, before);
+  assert.equal(bodyOf(formOf(update), submittedBy(html), before).value, before);
+  assert.ok(html.includes('right\u202eleft'));
+});
+
+test('a secret is never drawn, even if the form got it', () => {
+  const html = drawn(operations.storeDatabaseCredential!, { database: 'orders', password: 'hunter22' });
+  assert.match(html, /type="password"/);
+  assert.not.match(html, /hunter22/);
+});
+
+test.run();
