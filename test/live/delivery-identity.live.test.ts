@@ -1,0 +1,46 @@
+// limit: 420 s for this file (test/run.ts)
+import { test } from 'uvu';
+import { equal, is, ok } from 'uvu/assert';
+import { runConcurrentCopies, runLateRedeliveries, runSimilarIds } from '../faults/delivery-id-faults.ts';
+import { type Deployment, deploy, type OutageReport } from '../faults/outage-trial.ts';
+import { withPlatform } from '../faults/platform.ts';
+import { runSecretRotations } from '../faults/secret-rotation.ts';
+
+const SHOWN = 5;
+const CLEAN = { lost: [], duplicated: [], unexpected: [], outOfOrder: [] };
+
+/** Runs a trial on a platform of its own. Checks that nothing was lost, doubled, wrongly answered or out of order. */
+const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Promise<OutageReport['figures']> => {
+  let report: OutageReport | undefined;
+  await withPlatform(async (platform) => {
+    report = await run(await deploy(platform));
+  });
+  const { findings, figures } = report!;
+  const first = Object.fromEntries(Object.entries(findings).map(([name, lines]) => [name, lines.slice(0, SHOWN)]));
+  equal(first, CLEAN, JSON.stringify({ first, figures }, null, 2));
+  return figures;
+};
+
+test('of 100 copies of a delivery that reach four processes at the same moment, one is accepted and has an effect', async () => {
+  const figures = await trial((deployment) => runConcurrentCopies(deployment, 3));
+  equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [3, 297, 3]);
+});
+
+test('a redelivery is acknowledged without effect at the same moment, after a second, after three days and after 89 days', async () => {
+  const figures = await trial((deployment) => runLateRedeliveries(deployment, 5));
+  equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [5, 20, 5]);
+});
+
+test('delivery ids that differ in case or inner spaces, or belong to two integrations, are different; too long ones are refused', async () => {
+  const figures = await trial((deployment) => runSimilarIds(deployment, 12));
+  is(figures['at the runners (effects)'], figures['sent deliveries']);
+  ok(figures['malformed ids']! > 0);
+});
+
+test('while a secret is replaced, the old and the new one are accepted until the overlap ends, and only the new one afterwards', async () => {
+  const figures = await trial((deployment) => runSecretRotations(deployment, { rotations: 1, overlapSeconds: 4, perSecond: 20 }));
+  ok(figures['requests during the overlap']! > 20);
+  ok(figures['refused with the old secret']! > 5);
+});
+
+test.run();
