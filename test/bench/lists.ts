@@ -1,6 +1,9 @@
 import { pino } from 'pino';
 import { createReads, type PostgresReads } from '../../infra/readmodel/postgres-read-model.ts';
 import { agents } from '../../projections/agents/agent.ts';
+import type { AnyProjection } from '../../projections/projection.ts';
+import { jobsDueAt } from '../../projections/schedule/cron-job.queries.ts';
+import { cronJobs } from '../../projections/schedule/cron-job.ts';
 import { QUERY_CASES } from '../fixtures/query-cases.ts';
 import { fillTables } from '../fixtures/query-data.ts';
 import { freshDatabase } from '../fixtures/test-services.ts';
@@ -8,31 +11,34 @@ import { freshDatabase } from '../fixtures/test-services.ts';
 const SMALL = 10_000;
 const ROUNDS = 15;
 const CALLS = 200;
+/** Earlier than every time in the tables. */
+const NOTHING_DUE = '2020-01-01T00:00:00.000Z';
 const { agentPage: CASES } = QUERY_CASES;
 
 /** The median time of a call in microseconds, for the small and for the large database. */
-export type ListFigures = { readonly name: string; readonly small: number; readonly large: number };
+export type SizeFigures = { readonly name: string; readonly small: number; readonly large: number };
+
+type Call = (reads: PostgresReads) => unknown;
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-const openFilled = async (rows: number): Promise<PostgresReads> => {
+const openFilled = async (rows: number, projection: AnyProjection): Promise<PostgresReads> => {
   const databaseUrl = await freshDatabase();
-  await (await fillTables(databaseUrl, rows, [agents])).end();
+  await (await fillTables(databaseUrl, rows, [projection])).end();
   return createReads(databaseUrl, pino({ level: 'silent' }));
 };
 
-const timeOf = async (reads: PostgresReads, run: (reads: PostgresReads) => unknown): Promise<number> => {
+const timeOf = async (reads: PostgresReads, run: Call): Promise<number> => {
   const startedAt = performance.now();
   for (let call = 0; call < CALLS; call++) await run(reads);
   return ((performance.now() - startedAt) / CALLS) * 1_000;
 };
 
-/** Measures the pages of agents of one of 20 tenants, with 10,000 agents and with `count` agents, in alternation. */
-export const listBench = async (count: number): Promise<ListFigures[]> => {
-  const [small, large] = [await openFilled(SMALL), await openFilled(count)];
-  const figures: ListFigures[] = [];
-  for (const [name, { run, rows }] of Object.entries(CASES!)) {
-    if (rows !== 'page') continue;
+/** Measures each call with 10,000 rows in each table of a projection, and with `count` rows, in alternation. */
+const compareSizes = async (projection: AnyProjection, count: number, calls: Readonly<Record<string, Call>>): Promise<SizeFigures[]> => {
+  const [small, large] = [await openFilled(SMALL, projection), await openFilled(count, projection)];
+  const figures: SizeFigures[] = [];
+  for (const [name, run] of Object.entries(calls)) {
     const times: { small: number[]; large: number[] } = { small: [], large: [] };
     for (let round = 0; round < ROUNDS; round++) {
       times.small.push(await timeOf(small, run));
@@ -43,3 +49,15 @@ export const listBench = async (count: number): Promise<ListFigures[]> => {
   await Promise.all([small.close(), large.close()]);
   return figures;
 };
+
+/** Measures the pages of agents of one of 20 tenants. */
+export const listBench = (count: number): Promise<SizeFigures[]> => {
+  const pages = Object.entries(CASES!).filter(([, { rows }]) => rows === 'page');
+  return compareSizes(agents, count, Object.fromEntries(pages.map(([name, { run }]) => [name, run])));
+};
+
+/** Measures what the scheduler asks every second if no job is due. */
+export const idleSchedulerBench = (count: number): Promise<SizeFigures[]> =>
+  compareSizes(cronJobs as unknown as AnyProjection, count, {
+    'jobs due, of which there are none': (reads) => jobsDueAt(reads, NOTHING_DUE),
+  });

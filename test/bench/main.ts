@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { fillPlatform } from './dataset.ts';
 import { table } from './format.ts';
 import { limits } from './limits.ts';
+import type { SizeFigures } from './lists.ts';
 import type { Figures } from './load.ts';
 import { killHelpers } from './measure.ts';
 import { startPlatform, stopPrograms } from './platform.ts';
@@ -17,6 +18,7 @@ npm run bench -- rebuild [--events 1000000]                             a rebuil
 npm run bench -- lag [--seconds 20]                                     the lag of a read model at 1,000 events/s
 npm run bench -- delivery [--runs 3] [--seconds 20]                     the time from post to runner at 100 deliveries/s
 npm run bench -- lists [--agents 1000000]                               list pages as the number of agents grows
+npm run bench -- scheduler [--jobs 1000000]                             the scheduler as the number of idle cron jobs grows
 npm run bench -- autocomplete [--agents 100000]                         the completion of agents' names
 npm run bench -- proofs [--events 10000000]                             proofs of the audit log, and the signing of heads`;
 
@@ -110,6 +112,7 @@ const { positionals, values } = parseArgs({
     runs: { type: 'string', default: '3' },
     agents: { type: 'string' },
     events: { type: 'string' },
+    jobs: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
 });
@@ -125,11 +128,15 @@ const lag = async (seconds: number): Promise<string> => {
   return table(['events/s', 'events', 'p50 ms', 'p99 ms', 'max ms'], [[perSecond, events, p50, p99, max].map(String)]);
 };
 
-const lists = async (agents: number): Promise<string> => {
-  const figures = await (await import('./lists.ts')).listBench(agents);
+const sizeTable = (what: string, count: number, figures: readonly SizeFigures[]): string => {
   const rows = figures.map(({ name, small, large }) => [name, small.toFixed(0), large.toFixed(0), (large / small).toFixed(2)]);
-  return table(['agents', '10,000: µs', `${agents}: µs`, 'ratio'], rows);
+  return table([what, '10,000: µs', `${count}: µs`, 'ratio'], rows);
 };
+
+const lists = async (agents: number): Promise<string> => sizeTable('agents', agents, await (await import('./lists.ts')).listBench(agents));
+
+const scheduler = async (jobs: number): Promise<string> =>
+  sizeTable('cron jobs', jobs, await (await import('./lists.ts')).idleSchedulerBench(jobs));
 
 const proofs = async (events: number): Promise<string> => {
   const { median, p99, longest, blocks, headTime, headProcessorTime } = await (await import('./audit-proofs.ts')).proofBench(events);
@@ -155,6 +162,7 @@ const bench = async (): Promise<string> => {
   if (first === 'growth') return (await import('./growth.ts')).growthBench(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'lag') return lag(parseCount(values.seconds, 'seconds'));
   if (first === 'delivery') return (await import('./delivery.ts')).deliveryBench(runs, parseCount(values.seconds, 'seconds'));
+  if (first === 'scheduler') return scheduler(parseCount(values.jobs ?? '1000000', 'jobs'));
   if (first === 'lists') return lists(parseCount(values.agents ?? '1000000', 'agents'));
   if (first === 'proofs') return proofs(parseCount(values.events ?? '10000000', 'events'));
   if (first === 'autocomplete') return autocomplete(parseCount(values.agents ?? '100000', 'agents'));
