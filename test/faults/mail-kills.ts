@@ -1,27 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { expectReply, withPlatform } from './platform.ts';
+import { startClientRunner } from './client-runner.ts';
+import { ADMIN_KEY, expectReply, withPlatform } from './platform.ts';
+import { createAgent } from './tenants.ts';
 
 const CONCURRENCY = 8;
 const MAX_TRIES = 200;
 const RETRY_DELAY_MS = 200;
 const DONE_TIMEOUT_MS = 120_000;
 
-/** How many messages were answered with 250, and how many are in the log. */
-type Figures = { readonly answered: number; readonly recorded: number; readonly kills: number };
+/**
+ * How many messages were answered with 250, how many the log has, how many the agent's runner got, and how often its
+ * handler ran.
+ */
+type Figures = {
+  readonly answered: number;
+  readonly recorded: number;
+  readonly delivered: number;
+  readonly runs: number;
+  readonly kills: number;
+};
 
 /**
- * Sends messages with attachments by SMTP while `serve` is killed. Each message is sent again until it is answered with
- * 250. The log must then contain each message once.
+ * Sends messages with attachments by SMTP while `serve` and `work` are killed in turn. Each message is sent again until
+ * it is answered with 250. The log must then contain each message once, and the agent's runner must get each once.
  */
 export const runMailKills = async (messages: number, kills: number): Promise<Figures> => {
   const port = await freePort();
-  let figures: Figures = { answered: 0, recorded: 0, kills };
+  let figures: Figures = { answered: 0, recorded: 0, delivered: 0, runs: 0, kills };
   await withPlatform(
     async (platform) => {
       const { id: tenant } = await platform.firstTenant();
-      const agent = await expectReply<{ id: string }>(platform.call('POST', `/tenant/${tenant}/agents`, { name: 'Agent', slug: 'agent' }));
+      const agent = await createAgent(platform, { id: tenant, key: ADMIN_KEY }, 'agent');
+      const runner = await startClientRunner(platform, agent);
       await expectReply(platform.call('PATCH', `/tenant/${tenant}`, { external_mail_enabled: true }), 200);
       await expectReply(platform.call('POST', '/admin/mail/heal', { service: 'external' }), 200);
       let next = 0;
@@ -52,7 +64,7 @@ export const runMailKills = async (messages: number, kills: number): Promise<Fig
       const sending = Promise.all(Array.from({ length: CONCURRENCY }, work));
       for (let count = 0; count < kills; count++) {
         await sleep(1_000);
-        await platform.kill('serve');
+        await platform.kill(count % 2 === 0 ? 'serve' : 'work');
       }
       await sending;
       const log = platform.openLog();
@@ -60,11 +72,11 @@ export const runMailKills = async (messages: number, kills: number): Promise<Fig
       for (const end = Date.now() + DONE_TIMEOUT_MS; Date.now() < end; await sleep(1_000)) {
         received = new Set();
         for await (const { type, id } of log.readAll()) if (type === 'MailReceived') received.add(id);
-        if (received.size >= answered) break;
+        if (received.size >= answered && runner.effects().length >= answered) break;
       }
       await log.close();
-      figures = { ...figures, answered, recorded: received.size };
-      console.log(JSON.stringify({ agent: agent.id, ...figures }));
+      figures = { answered, recorded: received.size, delivered: runner.effects().length, runs: runner.commandRuns().length, kills };
+      console.log(JSON.stringify(figures));
     },
     { MAIL_DOMAIN: 'mail.test', SMTP_LISTEN: String(port) },
   );
@@ -72,5 +84,5 @@ export const runMailKills = async (messages: number, kills: number): Promise<Fig
 };
 
 const [messages = '100', kills = '3'] = process.argv.slice(2);
-const { answered, recorded } = await runMailKills(Number(messages), Number(kills));
-process.exit(answered === Number(messages) && recorded === answered ? 0 : 1);
+const { answered, recorded, delivered } = await runMailKills(Number(messages), Number(kills));
+process.exit(answered === Number(messages) && recorded === answered && delivered === answered ? 0 : 1);

@@ -18,7 +18,7 @@ const createTenant = async ({ call }: Platform, slug: string): Promise<Tenant> =
   return { id, key: owner_key };
 };
 
-const createAgent = async ({ call }: Platform, tenant: Tenant, slug: string): Promise<Agent> => {
+export const createAgent = async ({ call }: Platform, tenant: Tenant, slug: string): Promise<Agent> => {
   const path = `/tenant/${tenant.id}/agents`;
   const { id } = await expectReply<Created>(call('POST', path, { name: slug, slug }, tenant));
   const { key } = await expectReply<{ key: string }>(call('POST', `${path}/${id}/runner-keys`, { name: 'runner' }, tenant));
