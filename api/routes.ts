@@ -19,6 +19,7 @@ import { agentSettingsOperations } from './agents/agent-settings.ts';
 import { assistantOperations } from './agents/assistant.ts';
 import { cloneAgentOperations } from './agents/clone-agent.ts';
 import { codeRefOperationsOf } from './agents/code-ref.ts';
+import { effectiveAccessOperations } from './agents/effective-access.ts';
 import { effectivePermissionOperations } from './agents/effective-permissions.ts';
 import { favoriteAgentOperations } from './agents/favorite-agent.ts';
 import { modelOperations } from './agents/model.ts';
@@ -125,7 +126,7 @@ const areasOf = ({
     ...agentModelOperations,
     ...agentHistoryOperations,
   },
-  Access: { ...agentRoleOperations, ...effectivePermissionOperations },
+  Access: { ...agentRoleOperations, ...effectivePermissionOperations, ...effectiveAccessOperations },
   Skills: { ...skillOperations, ...skillHistoryOperations, ...agentSkillOperations, ...skillWebhookOperations },
   'Chat settings': slackConfigOperations,
   'Language models': { ...modelOperations, ...modelHistoryOperations },

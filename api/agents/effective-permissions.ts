@@ -45,15 +45,15 @@ const EffectivePermissions = z
 
 /**
  * Returns the effective permissions of the caller, with the limits of the caller's API key, or, if the caller has
- * `agent:roles:write`, of another user. There is no ETag, because the result depends on two streams: that of the tenant
+ * `agent:roles:write` or `tenant:audit:read`, of another user. There is no ETag, because the result depends on two streams: that of the tenant
  * and that of the agent.
  * @throws Refusal forbidden
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {
   const caller = ctx.principal.kind === 'user' ? ctx.principal.user_id : '';
   const subject = user_id ?? caller;
-  if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))
-    throw new Refusal('forbidden', 'This needs the permission agent:roles:write');
+  if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)) && !(await ctx.may('tenant:audit:read')))
+    throw new Refusal('forbidden', 'This needs the permission agent:roles:write or tenant:audit:read');
   const [agent, tenant] = await Promise.all([loadAgent(ctx, agent_id), ctx.load(Tenant, ctx.tenant)]);
   const permissions =
     ctx.principal.kind === 'user' && subject === caller
@@ -69,7 +69,7 @@ export const effectivePermissionOperations = {
     summary: 'Read what a user may do with the agent',
     details: 'Each permission names the event that decided it.',
     permit: 'agent:read',
-    permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write`.',
+    permissionNote: 'Requires the permission `agent:read`; for another user also `agent:roles:write` or `tenant:audit:read`.',
     query: z.strictObject({ user_id: idOf('user', 'The user; default: the caller').optional(), as_of: AsOf }),
     reply: EffectivePermissions,
     noETag: true,

@@ -1,6 +1,7 @@
 import type { agentOperations } from '../agents/agent.ts';
 import type { agentModelOperations } from '../agents/agent-models.ts';
 import type { agentSettingsOperations } from '../agents/agent-settings.ts';
+import type { effectiveAccessOperations } from '../agents/effective-access.ts';
 import type { effectivePermissionOperations } from '../agents/effective-permissions.ts';
 import type { auditOperations } from '../audit/audit-log.ts';
 import type { auditProofOperations } from '../audit/audit-proof.ts';
@@ -24,6 +25,7 @@ export type Rows = typeof agentOperations &
   HistoryRows &
   typeof agentModelOperations &
   typeof agentSettingsOperations &
+  typeof effectiveAccessOperations &
   typeof effectivePermissionOperations &
   typeof auditOperations &
   typeof auditProofOperations &

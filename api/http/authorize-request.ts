@@ -31,6 +31,14 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
 
 const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('_id');
 
+/** The ids of events are UUIDs, those of resources are not. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const isWellFormed = (name: string, value: string): boolean => {
+  if (!isResourceId(name)) return !value.includes('\0');
+  return isId25(value) || (name === 'event_id' && UUID.test(value));
+};
+
 /**
  * Refuses a malformed id in the URL path like the id of an unknown resource. Also refuses a name with the character
  * NUL, because Postgres cannot compare with it.
@@ -38,8 +46,7 @@ const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('
  */
 const assertParameters = (names: readonly string[], params: Record<string, string>): void => {
   for (const name of names) {
-    const value = params[name] ?? '';
-    if (isResourceId(name) ? !isId25(value) : value.includes('\0')) throw notFound();
+    if (!isWellFormed(name, params[name] ?? '')) throw notFound();
   }
 };
 

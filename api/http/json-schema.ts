@@ -109,6 +109,7 @@ const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   jobs: 'The id of the job',
   sessions: 'The id of the session',
   'budget-reservations': 'The id of the reservation',
+  events: 'The id of the event',
   files: 'The SHA-256 of the file, in hex',
   'allowed-accounts': 'The id of the allowed account',
   projections: 'The name of the projection',

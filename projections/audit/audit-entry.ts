@@ -110,6 +110,10 @@ const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 
+/** The id of the event that caused this one; null if it names none, or several. */
+const causeOf = ({ meta, category }: Recorded, { repeats, event_id }: Row): unknown =>
+  meta.$causationId ?? repeats ?? (category === Acknowledgement.category ? event_id : null) ?? null;
+
 /** Returns the audit log entry of an event, as far as it follows from the event alone. */
 export const entryOf = (event: Recorded): Row => {
   const meta = metaOf(event);
@@ -120,6 +124,8 @@ export const entryOf = (event: Recorded): Row => {
     actor_id: id,
     key_id,
     request_id: event.meta.$correlationId ?? null,
+    cause_id: causeOf(event, meta),
+    category: event.category,
     user_id: kind === 'user' ? id : null,
     by_user: kind === 'user',
     agent_id: agentOf(event, meta),

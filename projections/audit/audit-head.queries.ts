@@ -1,6 +1,8 @@
+import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 import { PLATFORM, type Position, positionOfSortKey } from '../../domain/event.ts';
+import type { Database } from '../database.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
 import { actionOf } from './audit-entry.ts';
@@ -157,28 +159,80 @@ export type EntrySelection = {
   readonly tenant_id: string;
   readonly from: string;
   readonly to: string;
-  readonly type: string | undefined;
+  readonly type?: string | undefined;
   /** The id of the request that caused the events. */
-  readonly request_id: string | undefined;
+  readonly request_id?: string | undefined;
+  /** The category of the streams of the events. */
+  readonly category?: string | undefined;
 };
 
 type PlaceFilter = Omit<EntrySelection, 'type'> & { readonly action: string | undefined; readonly limit: number };
 
-const entryPlaces = defineQuery((db, { tenant_id, from, to, action, request_id, limit }: PlaceFilter) =>
+const placesIn =
+  (direction: 'asc' | 'desc') =>
+  (db: Kysely<Database>, { tenant_id, from, to, action, request_id, category, limit }: PlaceFilter) =>
+    db
+      .selectFrom('audit.audit_logs as entry')
+      .where('entry.tenant_id', '=', tenant_id)
+      .where('entry.place', '>=', from)
+      .where('entry.place', '<=', to)
+      .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
+      .$if(request_id !== undefined, (query) => query.where('entry.request_id', '=', request_id!))
+      .$if(category !== undefined, (query) => query.where('entry.category', '=', category!))
+      .orderBy('entry.place', direction)
+      .select('entry.place')
+      .limit(limit);
+
+const entryPlaces = { oldest: defineQuery(placesIn('asc')), newest: defineQuery(placesIn('desc')) };
+
+export const EVENT_ORDERS = ['oldest', 'newest'] as const;
+export type EventOrder = (typeof EVENT_ORDERS)[number];
+
+/** Returns the positions of audited events, in log order, or the newest first. */
+export const positionsOf = async (
+  reads: Reads,
+  { type, ...selection }: EntrySelection,
+  limit: number,
+  order: EventOrder = 'oldest',
+): Promise<Position[]> => {
+  const action = type === undefined ? undefined : actionOf(type);
+  return (await reads.rows(entryPlaces[order], { ...selection, action, limit })).map(({ place }) => positionOfSortKey(place!));
+};
+
+const firstOrLast =
+  (direction: 'asc' | 'desc') =>
+  (db: Kysely<Database>, { tenant_id, time }: { tenant_id: string; time: string }) =>
+    db
+      .selectFrom('audit.audit_logs as entry')
+      .select('entry.place')
+      .where('entry.tenant_id', '=', tenant_id)
+      .where('entry.created_at', direction === 'asc' ? '>=' : '<=', time)
+      .orderBy('entry.created_at', direction)
+      .orderBy('entry.place', direction)
+      .limit(({ lit }) => lit(1));
+
+const entryAtTime = { oldest: defineQuery(firstOrLast('asc')), newest: defineQuery(firstOrLast('desc')) };
+
+/**
+ * Returns the sort key of the entry at which a list begins that is read from a time on: the first one at or after it,
+ * or in the order `newest` the last one at or before it. Null if there is none.
+ */
+export const placeAtTime = async (reads: Reads, tenant_id: string, time: string, order: EventOrder): Promise<string | null> =>
+  (await reads.rows(entryAtTime[order], { tenant_id, time }))[0]?.place ?? null;
+
+/** How many effects of one event are returned. */
+export const MAX_EFFECTS = 100;
+
+const effectPlaces = defineQuery((db, { tenant_id, cause_id }: { tenant_id: string; cause_id: string }) =>
   db
     .selectFrom('audit.audit_logs as entry')
+    .where('entry.cause_id', '=', cause_id)
     .where('entry.tenant_id', '=', tenant_id)
-    .where('entry.place', '>=', from)
-    .where('entry.place', '<=', to)
-    .$if(action !== undefined, (query) => query.where('entry.action', '=', action!))
-    .$if(request_id !== undefined, (query) => query.where('entry.request_id', '=', request_id!))
     .orderBy('entry.place')
     .select('entry.place')
-    .limit(limit),
+    .limit(({ lit }) => lit(MAX_EFFECTS)),
 );
 
-/** Returns the positions of audited events, in log order. */
-export const positionsOf = async (reads: Reads, { type, ...selection }: EntrySelection, limit: number): Promise<Position[]> => {
-  const action = type === undefined ? undefined : actionOf(type);
-  return (await reads.rows(entryPlaces, { ...selection, action, limit })).map(({ place }) => positionOfSortKey(place!));
-};
+/** Returns the positions of the first events of the tenant that name this event as their cause: at most MAX_EFFECTS. */
+export const effectsOf = async (reads: Reads, tenant_id: string, cause_id: string): Promise<Position[]> =>
+  (await reads.rows(effectPlaces, { tenant_id, cause_id })).map(({ place }) => positionOfSortKey(place!));

@@ -94,6 +94,10 @@ export const table = {
     actor_id: 'text',
     key_id: 'text',
     request_id: 'text',
+    // The event that caused this one, by its id; null for most events.
+    cause_id: 'text',
+    // The category of the stream of the event.
+    category: 'text',
     agent_id: 'text',
     action: 'text',
     resource_type: 'text',
@@ -115,6 +119,7 @@ export const table = {
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
     // Few events have the same request, so they need no order.
     { columns: ['request_id'], withoutNull: 'request_id' },
+    { columns: ['cause_id'], withoutNull: 'cause_id' },
     { columns: ['tenant_id', 'key_id', 'created_at'], withoutNull: 'key_id' },
     { columns: ['tenant_id', 'actor_id', 'created_at'] },
     { columns: ['tenant_id', 'action', 'created_at'] },
@@ -177,7 +182,7 @@ const entriesOf = (event: Recorded) => {
 /** The audit log, with one entry for every event that is not in an excluded category. */
 export const audit = {
   name: 'audit',
-  version: 15,
+  version: 16,
   categories: '*',
   tables: [table, platformTable, auditCounter.table, subjectTable],
   on: {},

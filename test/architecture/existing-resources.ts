@@ -203,5 +203,6 @@ export const pathOf = (p: TestPlatform, path: string, of: Resources): string =>
     .replace('{provider}', 'github')
     .replace('{slug}', path.startsWith('/benchmarks') ? of.benchmark : of.offer)
     .replace('{version}', '1.0.0')
+    .replace('{event_id}', p.log.events.find(({ meta }) => meta.tenant === p.tenant_id)!.event_id)
     .replace('{name}', 'agents')
     .replace('{id}', idIn(path, of));

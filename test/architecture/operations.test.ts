@@ -25,6 +25,8 @@ const FURTHER = [
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/diff',
+  'GET    /tenant/{tenant_id}/effective-permissions',
+  'GET    /tenant/{tenant_id}/events/{event_id}',
   'GET    /tenant/{tenant_id}/history',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/diff',
   'GET    /tenant/{tenant_id}/skills/{skill_id}/history',
@@ -32,6 +34,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/tools/{tool_id}/history',
   'POST   /auth/key',
   'POST   /auth/link',
+  'POST   /tenant/{tenant_id}/effective-permissions/preview',
 ];
 
 const lineOf = (method: string, path: string): string => `${method.toUpperCase().padEnd(6)} ${path.replace(/:(\w+)/g, '{$1}')}`;

@@ -22,6 +22,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listAuditHeads: 'heads are signed once and never change',
   getAuditProof: 'the proof of an event never changes',
   listEvents: 'the events up to a position never change',
+  readEvent: 'an event never changes',
   listCredentialRequests: 'a list that is not among those of decisions.md',
   listLinkedIdentities: 'a list that is not among those of decisions.md',
   listMessages: 'a list that is not among those of decisions.md; each of them has it',

@@ -6192,7 +6192,7 @@ where
   and "entry"."place" >= $2
   and "entry"."place" <= $3
 order by
-  "entry"."place"
+  "entry"."place" asc
 limit
   $4;
 
@@ -6207,7 +6207,7 @@ where
   and "entry"."place" <= $3
   and "entry"."action" = $4
 order by
-  "entry"."place"
+  "entry"."place" asc
 limit
   $5;
 
@@ -6222,9 +6222,79 @@ where
   and "entry"."place" <= $3
   and "entry"."request_id" = $4
 order by
-  "entry"."place"
+  "entry"."place" asc
 limit
   $5;
+
+-- positionsOf: of a category
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+  and "entry"."place" <= $3
+  and "entry"."category" = $4
+order by
+  "entry"."place" asc
+limit
+  $5;
+
+-- positionsOf: newest first
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" >= $2
+  and "entry"."place" <= $3
+order by
+  "entry"."place" desc
+limit
+  $4;
+
+-- placeAtTime: first after a time
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."created_at" >= $2
+order by
+  "entry"."created_at" asc,
+  "entry"."place" asc
+limit
+  1;
+
+-- placeAtTime: last before a time
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."created_at" <= $2
+order by
+  "entry"."created_at" desc,
+  "entry"."place" desc
+limit
+  1;
+
+-- effectsOf: call
+select
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."cause_id" = $1
+  and "entry"."tenant_id" = $2
+order by
+  "entry"."place"
+limit
+  100;
 
 -- findMentions: that start with a text
 select

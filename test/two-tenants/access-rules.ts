@@ -79,6 +79,9 @@ GET    /tenant/{tenant_id}/audit-logs/heads                             tenant:a
 GET    /tenant/{tenant_id}/audit-logs/keys                              tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/proof                             tenant:audit:read
 GET    /tenant/{tenant_id}/events                                       tenant:audit:read
+GET    /tenant/{tenant_id}/events/{event_id}                            tenant:audit:read
+GET    /tenant/{tenant_id}/effective-permissions                        tenant:audit:read
+POST   /tenant/{tenant_id}/effective-permissions/preview                tenant:read
 GET    /tenant/{tenant_id}/models                                       tenant:read
 POST   /tenant/{tenant_id}/models/{model_id}/agents                     agent:settings:write in body
 DELETE /tenant/{tenant_id}/models/{model_id}/agents/{agent_id}          agent:settings:write

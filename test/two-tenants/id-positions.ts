@@ -64,6 +64,7 @@ const COLLECTIONS: Readonly<Record<string, ResourceType>> = {
   grants: 'grantee',
   members: 'member',
   users: 'user',
+  events: 'event',
 };
 
 const NAMES: Readonly<Record<string, ResourceType>> = {

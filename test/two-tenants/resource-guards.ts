@@ -60,8 +60,21 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     'tenants/member.api.test.ts',
     'permissions: read access to an agent shows those of all users',
     'api/agents/effective-permissions.ts',
-    "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)))",
+    "if (subject !== caller && !(await ctx.may('agent:roles:write', agent_id)) && !(await ctx.may('tenant:audit:read')))",
     'if (false)',
+  ),
+  mutantSeenBy(
+    'agents/effective-access.api.test.ts',
+    'access: everybody may preview changes of any agent and role',
+    'api/agents/effective-access.ts',
+    "await ctx.require('agent:roles:write', agent_id)",
+    'await Promise.resolve(agent_id)',
+  ),
+  mutant(
+    'events: the events of every tenant can be read',
+    'api/audit/event-detail.ts',
+    'event && event.meta.tenant === ctx.tenant &&',
+    'event &&',
   ),
   mutant(
     "audit: the log shows every tenant's",

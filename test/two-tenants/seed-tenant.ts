@@ -58,7 +58,8 @@ export type ResourceType =
   | 'platform key'
   | 'projection'
   | 'rebuild'
-  | 'parked event';
+  | 'parked event'
+  | 'event';
 
 /** Types of resources whose names a caller chooses: each tenant has every such name. */
 export const FREE_NAMES: readonly ResourceType[] = ['connector', 'provider', 'use case', 'version'];
@@ -231,6 +232,7 @@ export const seedTenant = async (p: Platform, slug: string) => {
     'credential request': credentialRequest.id,
     'linked identity': identity.id,
     provider: 'github',
+    event: p.log.events.find(({ category, tenant: of }) => category === 'agent' && of === id)!.event_id,
   };
   const sibling: Resources = {
     'cron job': otherJob.id,
