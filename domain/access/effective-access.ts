@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import * as Agent from '../agents/agent.ts';
 import { assignRole, effectiveRole, grant, revokeGrant, revokeRole } from '../agents/agent-roles.ts';
 import type { AgentLabel, AgentRole, GrantRole, RolePermissions } from '../agents/role-permissions.ts';
@@ -60,7 +59,7 @@ const AFTER_ALL = 10n ** 18n;
 /** An event as the log would have it if it were appended now. Only the preview has it: it is never stored. */
 const asRecorded = <E extends DomainEvent>(event: E, index: number, at: string): Recorded<E> => ({
   ...event,
-  event_id: randomUUID(),
+  event_id: `preview-${index}`,
   stream: '',
   category: '',
   tenant: '',

@@ -21,6 +21,7 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':agent_id', agent)
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
+    .replace(':event_id', p.eventsOf('AgentCreated')[0]!.event_id)
     .replace(':name', 'agents');
 
 const POLICY =

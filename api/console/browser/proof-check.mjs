@@ -4,8 +4,14 @@
 
 const encoder = new TextEncoder();
 
-/** @param {string} text */
-const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0));
+/** The bytes of a hash or a signature; none if the text is no base64url, so that nothing matches it. @param {string} text */
+const bytesOf = (text) => {
+  try {
+    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0));
+  } catch {
+    return new Uint8Array(0);
+  }
+};
 
 /** @param {Uint8Array} bytes */
 const base64url = (bytes) =>
@@ -50,6 +56,29 @@ export const rootFromPath = async ({ leaf, index, size, path }) => {
     [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
   }
   return last === 0 ? root : null;
+};
+
+/**
+ * Whether the tree of `head` begins with that of the head before it (RFC 9162, 2.1.4.2).
+ * @param {{ size: number, root: string }} before
+ * @param {{ size: number, root: string, consistency: readonly string[] }} head
+ */
+export const isConsistent = async (before, { size, root, consistency }) => {
+  if (before.size === size) return before.root === root && consistency.length === 0;
+  const isPowerOfTwo = Number.isInteger(Math.log2(before.size));
+  const [first, ...rest] = isPowerOfTwo ? [before.root, ...consistency] : consistency;
+  if (first === undefined || before.size > size) return false;
+  let [at, last, old, now] = [before.size - 1, size - 1, first, first];
+  while (at % 2 === 1) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+  for (const sibling of rest) {
+    if (last === 0) return false;
+    if (at % 2 === 1 || at === last) {
+      [old, now] = [await nodeHash(sibling, old), await nodeHash(sibling, now)];
+      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+    } else now = await nodeHash(now, sibling);
+    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+  }
+  return last === 0 && old === before.root && now === root;
 };
 
 /** @param {{ public_key: string }} key @param {string} text @param {string | null} signature */
@@ -136,10 +165,14 @@ const proveEntry = async ({ tenant: tenant_id = '', event: event_id = '', positi
 };
 
 /** @param {Record<string, string | undefined>} shown */
-const proveHead = async ({ tenant: tenant_id = '', head = '{}' }) => {
+const proveHead = async ({ tenant: tenant_id = '', head = '{}', before = '' }) => {
   const keys = JSON.parse(await answerOf(`/tenant/${encodeURIComponent(tenant_id)}/audit-logs/keys`));
-  const shown = JSON.parse(head);
-  return { wrong: await checkHead(shown, { tenant_id, keys }), said: `the key ${shown.key_id} has signed this root` };
+  const [shown, earlier] = [JSON.parse(head), before === '' ? null : JSON.parse(before)];
+  const wrong = await checkHead(shown, { tenant_id, keys });
+  const said = `the key ${shown.key_id} has signed this root`;
+  if (wrong || !earlier) return { wrong, said };
+  if (!(await isConsistent(earlier, shown))) return { wrong: 'the tree does not begin with that of the head before', said };
+  return { wrong, said: `${said}, and the tree begins with the ${earlier.size} entries of the head before` };
 };
 
 const define = () => {

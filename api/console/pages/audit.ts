@@ -1,28 +1,40 @@
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { page } from '../page.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
 import { facts } from '../parts/facts.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
 import { heading } from '../parts/heading.ts';
+import { changeTable } from '../parts/history.ts';
 import { icon } from '../parts/icon.ts';
 import { jsonTree } from '../parts/json-tree.ts';
+import { moduleScript } from '../parts/module-script.ts';
 import { pager } from '../parts/pager.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
+import { entryProof } from '../parts/proof.ts';
 import { shortId } from '../parts/short-id.ts';
-import { tags } from '../parts/tags.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, ol, li, details, summary, code } = tags;
+const { a, div, span, ol, li, details, summary, code, h3 } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
-const PASSED = ['action', 'user_id', 'agent_id', 'resource_type', 'resource_id', 'from', 'to', 'cursor'] as const;
+const FILTERS: readonly FilterField[] = [
+  { name: 'action', label: 'Action', placeholder: 'agent.updated or agent.*' },
+  { name: 'actor', label: 'Actor', placeholder: 'user, agent or part of the platform' },
+  { name: 'resource_type', label: 'Kind of resource', placeholder: 'agent' },
+  { name: 'resource_id', label: 'Resource', placeholder: 'its id' },
+  { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
+  { name: 'key_id', label: 'API key', placeholder: 'its id' },
+  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
+  { name: 'to', label: 'Until', placeholder: '2026-11-22T10:00:00Z' },
+];
+const NAMES = [...FILTERS.map(({ name }) => name), 'user_id'];
 
-const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
-  Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
-
-const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position }: Entry) =>
+const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent, created_at, position, request_id }: Entry) =>
   facts({
     Event: shortId(id, 'the event id'),
     Action: code(null, action),
@@ -31,24 +43,72 @@ const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent
     Key: actor.key_id ? shortId(actor.key_id, 'the id of the key') : null,
     From: ip ? code(null, ip) : null,
     'User agent': user_agent,
+    Request: request_id ? shortId(request_id, 'the request id') : null,
     At: exact(created_at),
     Position: code(null, position),
   });
 
-const entryOf = (entry: Entry) =>
-  li(
-    { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position },
+/** The event of the entry that the URL names: what the list does not have. */
+const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): readonly Child[] => {
+  if (!answer.ok) return [problemPanel(answer.problem)];
+  const { data, metadata, causes, effects, resources } = answer.value;
+  return [
+    h3(null, 'Data'),
+    jsonTree(data),
+    h3(null, 'Metadata'),
+    jsonTree(metadata),
+    h3(null, 'Causes'),
+    eventLinks(causes, at, 'It names no event as its cause.'),
+    h3(null, 'Effects'),
+    eventLinks(effects, at, 'No event names it as its cause.'),
+    h3(null, 'Resources'),
+    resourceLinks(resources, at),
+  ];
+};
+
+const entryOf = (entry: Entry, visit: Visit, opened: Answer<EventDetail> | undefined) => {
+  const tenant_id = visit.params.tenant_id!;
+  const at = (rest: string) => tenantPath(tenant_id, rest);
+  const more = a({ class: 'button small', href: `${withQuery(visit, { entry: entry.id })}#e-${entry.id}` }, 'Event, causes and effects');
+  return li(
+    { 'data-kind': 'audit', 'data-id': entry.id, 'data-position': entry.position, id: `e-${entry.id}` },
     span({ class: 'dot' }, icon(entry.actor.kind === 'user' ? 'user' : entry.actor.kind === 'agent' ? 'bot' : 'cpu')),
     details(
-      null,
+      { open: opened !== undefined },
       summary(
         { class: 'row-link' },
         span({ class: 'sentence' }, entry.summary),
         span({ class: 'quiet' }, entry.ip ? ` from ${entry.ip}, ` : ' ', ago(entry.created_at)),
       ),
-      factsOf(entry),
-      Object.keys(entry.meta).length > 0 ? jsonTree(entry.meta) : null,
+      div(
+        { class: 'entry-more' },
+        changeTable(entry),
+        factsOf(entry),
+        Object.keys(entry.meta).length > 0 && !opened ? jsonTree(entry.meta) : null,
+        div(
+          { class: 'actions' },
+          opened ? null : more,
+          a({ class: 'button small', href: at(`/events/${entry.id}`) }, 'Page of the event'),
+          entryProof(tenant_id, entry),
+        ),
+        ...(opened ? eventOf(opened, at) : []),
+      ),
     ),
+  );
+};
+
+const links = (tenant_id: string) => [
+  a({ class: 'button', href: tenantPath(tenant_id, '/audit/heads') }, icon('fingerprint'), span(null, 'Heads and export')),
+];
+
+const nothing = (visit: Visit, isFiltered: boolean) =>
+  emptyState(
+    {
+      icon: 'scroll-text',
+      title: isFiltered ? 'Nothing matches' : 'Nothing happened yet',
+      why: 'Every change of this tenant appears here.',
+    },
+    isFiltered ? a({ class: 'button', href: visit.path }, 'Clear the filters') : null,
   );
 
 /** What happened in a tenant, as sentences, the newest first. */
@@ -56,28 +116,32 @@ export const auditPage = page({
   path: '/console/t/:tenant_id/audit',
   permit: 'tenant:audit:read',
   nav: 'Audit log',
-  asks: (visit) => ({ entries: visit.ask(visit.rows.listAuditLogs, { tenant_id: visit.params.tenant_id!, ...passedQuery(visit) }) }),
+  categories: ['agent', 'tenant', 'integration', 'skill', 'tool', 'apikey', 'audit'],
+  asks: (visit) => {
+    const tenant_id = visit.params.tenant_id!;
+    const entry = visit.query.get('entry');
+    return {
+      entries: visit.ask(visit.rows.listAuditLogs, { tenant_id, ...valuesIn(visit.query, [...NAMES, 'cursor']) }),
+      ...(entry === null ? {} : { event: visit.ask(visit.rows.readEvent, { tenant_id, event_id: entry }) }),
+    };
+  },
   title: () => 'Audit log',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ entries }, visit) => {
-    const { cursor, ...filters } = passedQuery(visit);
-    const isFiltered = Object.keys(filters).length > 0;
+  view: ({ entries, event }, visit) => {
+    const filters = valuesIn(visit.query, NAMES);
+    const openedOf = ({ id }: Entry) => (visit.query.get('entry') === id ? event : undefined);
     const list = () => {
       if (!entries.ok) return problemPanel(entries.problem);
-      if (entries.value.length > 0) return div({ class: 'card' }, ol({ class: 'history' }, ...entries.value.map(entryOf)));
-      return emptyState(
-        {
-          icon: 'scroll-text',
-          title: isFiltered ? 'Nothing matches' : 'Nothing happened yet',
-          why: 'Every change of this tenant appears here.',
-        },
-        isFiltered ? a({ class: 'button', href: visit.path }, 'Clear the filters') : null,
-      );
+      if (entries.value.length === 0) return nothing(visit, Object.keys(filters).length > 0);
+      const items = entries.value.map((entry) => entryOf(entry, visit, openedOf(entry)));
+      return div({ class: 'card' }, ol({ class: 'history' }, ...items));
     };
     return [
-      heading('Audit log', 'Who did what, from where. It cannot be changed afterwards.'),
+      heading('Audit log', 'Who did what, from where. It cannot be changed afterwards.', ...links(visit.params.tenant_id!)),
+      div({ class: 'toolbar' }, filterForm(visit.path, FILTERS, filters)),
       list(),
-      pager(entries, cursor === undefined, (next) => withQuery(visit, { cursor: next })),
+      pager(entries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next, entry: null })),
+      moduleScript('proof-check.mjs'),
     ];
   },
 });

@@ -22,7 +22,8 @@ export const wordsOf = (type: string): string => {
   return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
 };
 
-const changeTable = ({ changes }: HistoryEntry): Child =>
+/** The fields that an event changed, from → to. */
+export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =>
   changes.length === 0
     ? null
     : table(

@@ -10,15 +10,24 @@ export const nextCursor = ({ headers }: Pick<Answer<unknown>, 'headers'>): strin
   return path === undefined ? null : new URL(path, 'http://localhost').searchParams.get('cursor');
 };
 
+type Labels = { readonly first: string; readonly next: string };
+
+const NEWEST_FIRST: Labels = { first: 'Newest', next: 'Older' };
+
 /** Links to the next page of a list and back to its start. `linkTo` returns the URL of the page at a cursor. */
-export const pager = (answer: Answer<unknown>, isFirst: boolean, linkTo: (cursor: string | null) => string) => {
+export const pager = (
+  answer: Answer<unknown>,
+  isFirst: boolean,
+  linkTo: (cursor: string | null) => string,
+  labels: Labels = NEWEST_FIRST,
+) => {
   const next = nextCursor(answer);
   if (next === null && isFirst) return null;
   return nav(
     { 'aria-label': 'Pages of the list', class: 'pager' },
-    isFirst ? span(null) : a({ class: 'button', href: linkTo(null) }, icon('arrow-left'), 'Newest'),
+    isFirst ? span(null) : a({ class: 'button', href: linkTo(null) }, icon('arrow-left'), labels.first),
     next === null
       ? span({ class: 'quiet' }, 'End of the list')
-      : a({ class: 'button', href: linkTo(next), rel: 'next' }, 'Older', icon('arrow-right')),
+      : a({ class: 'button', href: linkTo(next), rel: 'next' }, labels.next, icon('arrow-right')),
   );
 };

@@ -1,0 +1,119 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { page } from '../page.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
+import { filterTabs } from '../parts/filters.ts';
+import { heading } from '../parts/heading.ts';
+import { wordsOf } from '../parts/history.ts';
+import { pager } from '../parts/pager.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { abbreviated } from '../parts/short-id.ts';
+import { tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, table, caption, thead, tbody, tr, th, td } = tags;
+
+type Event = ReplyOf<Rows['listEvents']>[number];
+type Actor = { readonly kind?: string; readonly id?: string };
+
+const FILTERS: readonly FilterField[] = [
+  { name: 'stream', label: 'Stream', placeholder: 'agent-* or a whole name' },
+  { name: 'type', label: 'Type', placeholder: 'AgentUpdated' },
+  { name: 'correlation_id', label: 'Request', placeholder: 'X-Request-Id' },
+  { name: 'at', label: 'From the time on', placeholder: '2026-11-21T10:00:00Z' },
+  { name: 'from_position', label: 'From position', placeholder: '48211:48211' },
+  { name: 'to_position', label: 'To position', placeholder: '48300:48300' },
+];
+const NAMES = FILTERS.map(({ name }) => name);
+
+/** The newest come first unless the URL says otherwise. */
+const orderOf = ({ query }: Visit): string => query.get('order') ?? 'newest';
+
+const actorOf = ({ metadata }: Event): string => {
+  const { kind = '', id = '' } = (metadata as { actor?: Actor }).actor ?? {};
+  return kind === 'system' ? id : `${kind} ${abbreviated(id)}`;
+};
+
+/** A stream as its category and a short id. */
+export const shortStream = (stream: string): string => {
+  const [category = '', rest = ''] = stream.split(/-(.*)/s);
+  return `${category} ${abbreviated(rest.slice(rest.indexOf('.') + 1))}`;
+};
+
+const rowOf = (event: Event, tenant_id: string) =>
+  tr(
+    { 'data-kind': 'event', 'data-id': event.id, 'data-position': event.position },
+    td(
+      { class: 'type-cell' },
+      a({ href: tenantPath(tenant_id, `/events/${event.id}`), class: 'row-link' }, span({ class: 'event' }, wordsOf(event.type))),
+      div({ class: 'quiet clip', title: event.stream }, `${shortStream(event.stream)} · event ${event.revision}`),
+    ),
+    td({ class: 'wide-only' }, actorOf(event)),
+    td({ class: 'wide-only mono' }, event.position),
+    td({ class: 'number' }, ago(event.at)),
+  );
+
+const eventTable = (events: readonly Event[], tenant_id: string) =>
+  div(
+    { class: 'table-box' },
+    table(
+      { class: 'list event-list' },
+      caption({ class: 'hidden' }, 'Events'),
+      thead(
+        null,
+        tr(
+          null,
+          th({ scope: 'col' }, 'Event'),
+          th({ scope: 'col', class: 'wide-only' }, 'By'),
+          th({ scope: 'col', class: 'wide-only' }, 'Position'),
+          th({ scope: 'col', class: 'number' }, 'Recorded'),
+        ),
+      ),
+      tbody(null, ...events.map((event) => rowOf(event, tenant_id))),
+    ),
+  );
+
+const orders = (visit: Visit) => {
+  const linkTo = (order: string) => withQuery(visit, { order, cursor: null });
+  return filterTabs('Order', orderOf(visit), [
+    { value: 'newest', label: 'Newest first', href: linkTo('newest') },
+    { value: 'oldest', label: 'Oldest first', href: linkTo('oldest') },
+  ]);
+};
+
+/** The events of the tenant as the log stores them. */
+export const eventListPage = page({
+  path: '/console/t/:tenant_id/events',
+  permit: 'tenant:audit:read',
+  nav: 'Events',
+  categories: ['agent', 'delivery', 'session', 'tenant', 'integration', 'skill', 'tool'],
+  asks: (visit) => {
+    const sent = { ...valuesIn(visit.query, [...NAMES, 'cursor']), order: orderOf(visit), tenant_id: visit.params.tenant_id! };
+    return { events: visit.ask(visit.rows.listEvents, sent as never) };
+  },
+  title: () => 'Events',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ events }, visit) => {
+    const filters = valuesIn(visit.query, NAMES);
+    const isFiltered = Object.keys(filters).length > 0;
+    const list = () => {
+      if (!events.ok) return problemPanel(events.problem);
+      if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!);
+      const title = isFiltered ? 'No event matches' : 'No events here';
+      const why = isFiltered ? 'The filters of this page leave none.' : 'Every change of this tenant appears here.';
+      return emptyState(
+        { icon: 'list-tree', title, why },
+        a({ class: 'button', href: visit.path }, isFiltered ? 'Clear the filters' : 'To the newest'),
+      );
+    };
+    const labels = orderOf(visit) === 'newest' ? undefined : { first: 'Oldest', next: 'Newer' };
+    return [
+      heading('Events', 'Every event as the log stores it. Secrets and sealed contents are encrypted.'),
+      div({ class: 'toolbar' }, orders(visit), filterForm(visit.path, FILTERS, filters, { order: orderOf(visit) })),
+      list(),
+      pager(events, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next }), labels),
+    ];
+  },
+});

@@ -1,0 +1,78 @@
+import { page } from '../page.ts';
+import { type EventDetail, eventLinks, resourceLinks } from '../parts/event-links.ts';
+import { card, facts } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { wordsOf } from '../parts/history.ts';
+import { icon } from '../parts/icon.ts';
+import { jsonTree } from '../parts/json-tree.ts';
+import { moduleScript } from '../parts/module-script.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { entryProof } from '../parts/proof.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { exact } from '../parts/time.ts';
+import { tenantPath } from '../visit.ts';
+
+const { a, aside, code, div, span } = tags;
+
+type At = (rest: string) => string;
+
+const step = (id: string | null, label: string, iconName: 'arrow-left' | 'arrow-right', at: At): Child => {
+  if (id === null) return null;
+  const text = span(null, label);
+  const content = iconName === 'arrow-left' ? [icon(iconName), text] : [text, icon(iconName)];
+  return a({ class: 'button', href: at(`/events/${id}`), rel: iconName === 'arrow-left' ? 'prev' : 'next' }, ...content);
+};
+
+const requestOf = ({ metadata }: EventDetail): string | null => (metadata as { $correlationId?: string }).$correlationId ?? null;
+
+const factsOf = (event: EventDetail, at: At) => {
+  const request = requestOf(event);
+  return facts({
+    Event: shortId(event.id, 'the event id'),
+    Type: code(null, event.type),
+    Stream: a({ href: at(`/events?${new URLSearchParams({ stream: event.stream })}`) }, code(null, event.stream)),
+    Revision: String(event.revision),
+    Position: a({ href: at(`/events?order=oldest&from_position=${encodeURIComponent(event.position)}`) }, code(null, event.position)),
+    Recorded: exact(event.at),
+    Request: request ? a({ href: at(`/events?${new URLSearchParams({ correlation_id: request })}`) }, 'all events of this request') : null,
+  });
+};
+
+/** One event as the log stores it, with its neighbours, causes, effects and resources. */
+export const eventPage = page({
+  path: '/console/t/:tenant_id/events/:event_id',
+  permit: 'tenant:audit:read',
+  nav: 'Events',
+  asks: ({ ask, rows, params }) => ({ event: ask(rows.readEvent, { tenant_id: params.tenant_id!, event_id: params.event_id! }) }),
+  title: ({ event }) => (event.ok ? wordsOf(event.value.type) : 'Event'),
+  trail: ({ params, tenant }) => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Events', tenantPath(params.tenant_id!, '/events')],
+  ],
+  view: ({ event }, { params }) => {
+    if (!event.ok) return [heading('Event', null), problemPanel(event.problem)];
+    const { value } = event;
+    const at: At = (rest) => tenantPath(params.tenant_id!, rest);
+    const steps = [step(value.previous_id, 'Before in the stream', 'arrow-left', at), step(value.next_id, 'After', 'arrow-right', at)];
+    return [
+      div(
+        { 'data-kind': 'event', 'data-id': value.id, 'data-position': value.position },
+        heading(wordsOf(value.type), exact(value.at), ...steps),
+        div(
+          { class: 'detail' },
+          div({ class: 'detail-main' }, card('Data', jsonTree(value.data)), card('Metadata', jsonTree(value.metadata))),
+          aside(
+            { class: 'detail-side', 'aria-label': 'Facts' },
+            card('Place in the log', factsOf(value, at)),
+            card('Proof', entryProof(params.tenant_id!, value)),
+            card('Causes', eventLinks(value.causes, at, 'It names no event as its cause.')),
+            card('Effects', eventLinks(value.effects, at, 'No event names it as its cause.')),
+            card('Resources', resourceLinks(value.resources, at)),
+          ),
+        ),
+      ),
+      moduleScript('proof-check.mjs'),
+    ];
+  },
+});

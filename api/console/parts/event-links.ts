@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { EventDetail as EventDetailSchema } from '../../audit/event-detail.ts';
+import { wordsOf } from './history.ts';
+import { shortId } from './short-id.ts';
+import { type Child, tags } from './tags.ts';
+import { ago } from './time.ts';
+
+const { ul, li, a, span, p } = tags;
+
+export type EventDetail = z.output<typeof EventDetailSchema>;
+type LinkedEvent = EventDetail['causes'][number];
+
+/** The pages of resources, by the kind that events name. Resources without a page lead to their audit entries. */
+const PAGES: Readonly<Record<string, string>> = { agent: '/agents', delivery: '/deliveries' };
+
+/** Links to events, such as the causes of another one. */
+export const eventLinks = (events: readonly LinkedEvent[], at: (rest: string) => string, none: string): Child =>
+  events.length === 0
+    ? p({ class: 'quiet' }, none)
+    : ul(
+        { class: 'links' },
+        ...events.map(({ id, type, at: time, position }) =>
+          li(
+            { 'data-kind': 'event', 'data-id': id, 'data-position': position },
+            a({ href: at(`/events/${id}`) }, wordsOf(type)),
+            span({ class: 'quiet' }, ago(time)),
+          ),
+        ),
+      );
+
+/** Links to the resources that an event names. */
+export const resourceLinks = (resources: EventDetail['resources'], at: (rest: string) => string): Child =>
+  resources.length === 0
+    ? p({ class: 'quiet' }, 'It names none.')
+    : ul(
+        { class: 'links' },
+        ...resources.map(({ type, id }) =>
+          li(
+            null,
+            a({ href: at(PAGES[type] ? `${PAGES[type]}/${id}` : `/audit?resource_id=${id}`) }, type.replaceAll('_', ' ')),
+            shortId(id),
+          ),
+        ),
+      );

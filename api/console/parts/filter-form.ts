@@ -1,0 +1,46 @@
+import { icon } from './icon.ts';
+import { tags } from './tags.ts';
+
+const { form, label, input, button, span, details, summary, div, a, select, option } = tags;
+
+/** A filter of a list, as a text field or, with options, as a choice. */
+export type FilterField = {
+  readonly name: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly options?: readonly string[];
+};
+
+type Values = Readonly<Record<string, string>>;
+
+const fieldOf = ({ name, label: text, placeholder, options }: FilterField, value: string) => {
+  const id = `filter-${name}`;
+  const control =
+    options === undefined
+      ? input({ id, name, value, placeholder: placeholder ?? '', autocomplete: 'off', spellcheck: false })
+      : select({ id, name }, ...['', ...options].map((one) => option({ value: one, selected: one === value }, one === '' ? 'any' : one)));
+  return div(null, label({ for: id }, text), control);
+};
+
+/** The filters of a list as a form that opens. Its fields are in the URL of the page; `kept` stay as they are. */
+export const filterForm = (path: string, fields: readonly FilterField[], values: Values, kept: Values = {}) => {
+  const set = fields.filter(({ name }) => values[name]).length;
+  return details(
+    { class: 'filters', open: set > 0 },
+    summary({ class: 'button' }, icon('search'), span(null, set > 0 ? `Filters (${set})` : 'Filters')),
+    form(
+      { method: 'get', action: path },
+      ...Object.entries(kept).map(([name, value]) => input({ type: 'hidden', name, value })),
+      div({ class: 'filter-fields' }, ...fields.map((field) => fieldOf(field, values[field.name] ?? ''))),
+      div(
+        { class: 'actions' },
+        button({ class: 'primary' }, 'Filter'),
+        set > 0 ? a({ class: 'button', href: path }, 'Clear the filters') : null,
+      ),
+    ),
+  );
+};
+
+/** The values of these parameters of a page's query that are not empty. */
+export const valuesIn = (query: URLSearchParams, names: readonly string[]): Values =>
+  Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));

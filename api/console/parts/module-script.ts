@@ -1,0 +1,7 @@
+import { jsx, useContext } from 'hono/jsx';
+import { AssetBase } from './icon.ts';
+
+const ModuleScript = ({ file }: { file: string }) => jsx('script', { type: 'module', src: `${useContext(AssetBase)}/${file}` });
+
+/** Loads a browser module of the console that only some pages need. */
+export const moduleScript = (file: `${string}.mjs`) => jsx(ModuleScript, { file });

@@ -1,0 +1,25 @@
+import { jsx } from 'hono/jsx';
+import { icon } from './icon.ts';
+import { type Child, tags } from './tags.ts';
+
+const { button, span, output } = tags;
+
+const check = (attributes: Readonly<Record<string, string>>, label: string): Child =>
+  jsx(
+    'proof-check',
+    attributes,
+    button({ type: 'button', class: 'small' }, icon('fingerprint'), span(null, label)),
+    span({ class: 'proof-mark', 'aria-hidden': 'true' }, icon('circle-check'), icon('circle-x'), icon('clock')),
+    output(null),
+  );
+
+/** A button that checks in the reader's browser that an entry is under a signed head. Without script, it is hidden. */
+export const entryProof = (tenant_id: string, { id, position }: { readonly id: string; readonly position: string }): Child =>
+  check({ 'data-tenant': tenant_id, 'data-event': id, 'data-position': position }, 'Check the proof');
+
+/** The same for a head: its signature, and that its tree begins with the head before it. */
+export const headProof = (tenant_id: string, head: object, before: object | null): Child =>
+  check(
+    { 'data-tenant': tenant_id, 'data-head': JSON.stringify(head), ...(before ? { 'data-before': JSON.stringify(before) } : {}) },
+    'Check the signature',
+  );
