@@ -64,7 +64,9 @@ const faultOf = (probe: BodyProbe, answer: Answer): string | null => {
   const { status, text } = answer;
   const place = pointerOf(probe.path);
   if (status !== 422) return `has the status ${status}: ${text.slice(0, 300)}`;
-  const found = pointersOf(answer).some((pointer) => isAtOrBelow(pointer, place));
+  // In a list of objects, the unknown field is below the place of a valid item.
+  const isOfProbe = (pointer: string) => !(probe.isValid && pointer.endsWith(`/${UNKNOWN}`));
+  const found = pointersOf(answer).some((pointer) => isOfProbe(pointer) && isAtOrBelow(pointer, place));
   if (!probe.isValid && !found) return `is not refused: ${text.slice(0, 300)}`;
   return probe.isValid && found && !isSemantic(probe) && !hasUnsafeCharacter(probe) ? `is refused: ${text.slice(0, 300)}` : null;
 };
