@@ -191,6 +191,42 @@ test('mail to an unknown address, an inactive agent, a paused mailbox or without
       assert.is(await refusalOf(to), 550, to);
   }));
 
+test('secrets in mail are redacted before it is recorded, and mail that a guardrail blocks is recorded and not delivered', () =>
+  use(async (platform) => {
+    const [from, to] = [await newAgent(platform), await newAgent(platform)];
+    const rules = [
+      { name: 'secrets', kind: 'pattern', options: { detectors: ['secrets'] }, action: 'redact' },
+      { name: 'phrase', kind: 'pattern', options: { pattern: 'forbidden phrase' }, action: 'block' },
+    ];
+    await expectReply(platform.call('PUT', `/tenant/${from.tenant}/guardrails`, rules), 200);
+    try {
+      const secret = 'AKIAIOSFODNN7EXAMPLE';
+      await from.send({ to: [to.address], subject: 'one', text: `the key is ${secret}` });
+      await from.send({ to: [to.address], subject: 'two', text: 'a forbidden phrase' });
+      const path = `/tenant/${from.tenant}/deliveries?agent_id=${to.id}&sort=received_at`;
+      const deliveries = async (): Promise<Json[]> => JSON.parse((await platform.call('GET', path)).text);
+      await until('both are recorded', async () => (await deliveries()).length === 2);
+      await until('the runner gets one', async () => (await runnerMessages(platform, to)).length > 0);
+      const messages = await runnerMessages(platform, to);
+      assert.equal(
+        messages.map(({ data }) => (data as Json).subject),
+        ['one'],
+      );
+      assert.not.match(JSON.stringify(messages), new RegExp(secret));
+      const outcomes = (await deliveries()).map(({ outcome, reason }) => [outcome, reason]);
+      assert.equal(outcomes.toSorted(), [
+        ['accepted', null],
+        ['blocked', 'pattern'],
+      ]);
+      assert.equal(
+        (await to.read('messages')).map(({ subject, text }) => [subject, text]),
+        [['one', 'the key is [redacted:aws_access_key]']],
+      );
+    } finally {
+      await expectReply(platform.call('PUT', `/tenant/${from.tenant}/guardrails`, []), 200);
+    }
+  }));
+
 test('a message of more than the largest size is refused with 552', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
