@@ -48,6 +48,11 @@ export type Vault = SealedEvents & {
    * master key, and the data keys of a tenant that is erased are dropped from memory. @throws LogError unavailable
    */
   readonly watchKeys: () => Promise<Subscription>;
+  /**
+   * Registers a function that is called when the data keys of a tenant are dropped from memory because the tenant is
+   * erased. It must drop what was decrypted with them.
+   */
+  readonly onErased: (drop: () => void) => void;
   /** Reads the data keys of a tenant again, if they are in memory. So a new one is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
   /**
@@ -89,9 +94,10 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
   const refreshDataKeys = async (tenant: string): Promise<void> => {
     if (await dataKeys.refresh(tenant)) await contentKey.refresh(tenant);
   };
+  const dropDecrypted: (() => void)[] = [contentKey.forgetAll];
   const forgetDataKeys = (tenant: string): void => {
     dataKeys.forget(tenant);
-    contentKey.forgetAll();
+    for (const drop of dropDecrypted) drop();
   };
   return {
     contentKey,
@@ -102,6 +108,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
       const dataKey = kid === undefined ? await newestDataKey(tenant) : { kid, key: await dataKeyById(tenant, kid) };
       return { kid: dataKey.kid, key: new Uint8Array(hkdfSync('sha256', dataKey.key, '', lengthPrefixed('annals blobs', tenant), 32)) };
     },
+    onErased: (drop) => void dropDecrypted.push(drop),
     refreshDataKeys,
     destroyDataKeys: async (tenant) => {
       await log.tombstone(dataKeyStream(tenant));

@@ -16,10 +16,11 @@ type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | n
 
 /**
  * Returns a function that gets the signing keys of an integration, with which its deliveries are verified. It decrypts
- * keys once and caches them. It throws Refusal unavailable or not_found.
+ * keys once and caches them, until a tenant is erased. It throws Refusal unavailable or not_found.
  */
-export const createSigningKeys = (vault: Pick<Vault, 'open'>) => {
+export const createSigningKeys = (vault: Pick<Vault, 'open' | 'onErased'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });
+  vault.onErased(cache.clear);
 
   const decrypt = async (integration: Integration): Promise<CachedKeys> => {
     const { id, tenant_id: tenant, sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = integration;

@@ -32,7 +32,7 @@ import { openVerificationClient } from './verification-client.ts';
 
 export type WebhookDeps = {
   readonly log: Log;
-  readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent'>;
+  readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent' | 'onErased'>;
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
   /** The rate limiter. If it is missing, no quota is enforced. */
