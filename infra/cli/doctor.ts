@@ -54,7 +54,7 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
 /** The parts that store their state in the database, or are compared with it. */
-const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'clock'] as const;
+const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'] as const;
 
 /** Checks the database and the parts that store their state in it. */
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
@@ -68,6 +68,7 @@ const examineDatabase = async (config: Config, url: string, isStarted: boolean):
     projections: Check.checkParkedStreams,
     'parked events': Check.checkParkedEvents,
     'dead letters': Check.checkDeadDeliveries,
+    'audit anchor': (client) => Check.checkAnchor(client, config.auditAnchorUrl, Date.now()),
     clock: (client) => checkClocks(client, serviceUrlOf(config)),
   };
   const found = PARTS_OF_DATABASE.map((part) =>

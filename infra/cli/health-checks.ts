@@ -6,7 +6,7 @@ import { readJson } from '../durable-files.ts';
 import { openLog } from '../eventstore/client.ts';
 import { BACKUP_RECORD, type BackupRecord } from '../eventstore/embedded/backup-store.ts';
 import { platformIdOf } from '../processes/platform-id.ts';
-import { deadDeliveryCount, parkedCounts } from '../projector/health-counts.ts';
+import { deadDeliveryCount, parkedCounts, unanchoredHeads } from '../projector/health-counts.ts';
 import { waitingReactors } from '../projector/reactor-status.ts';
 import { hasSystemTables, readServerFacts } from '../projector/schema.ts';
 import { type PublishedStatus, publishedStatuses, WORKER_SILENT_SECONDS } from '../projector/status.ts';
@@ -17,6 +17,8 @@ const MIN_POSTGRES_VERSION = 150_000;
 const GIB = 1024 ** 3;
 const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
 const DAY_MS = 86_400_000;
+/** After this time, a head that is not anchored counts as a failure: the worker tries again at least every 5 minutes. */
+const MAX_ANCHOR_DELAY_MS = 900_000;
 const MAX_BACKUP_AGE_DAYS = 7;
 const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
@@ -90,6 +92,15 @@ export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> =>
   if (count === 0) return ok('none in the last day');
   const message = `${count} ${count === 1 ? 'delivery was' : 'deliveries were'} given up in the last day`;
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
+};
+
+/** Checks whether the place outside receives the heads of the audit logs. Its failures are repeated for some minutes. */
+export const checkAnchor = async (client: pg.Client, url: string | undefined, now: number): Promise<Result> => {
+  if (url === undefined) return none('AUDIT_ANCHOR_URL is not set: the heads of the audit logs stay on this platform');
+  const found = await unanchoredHeads(client);
+  if (!found || now - Date.parse(found.since) < MAX_ANCHOR_DELAY_MS) return ok(`${new URL(url).host} has the heads of the audit logs`);
+  const message = `${new URL(url).host} has not received ${found.count} ${found.count === 1 ? 'head' : 'heads'} of the audit logs, the oldest of ${found.since}`;
+  return fail(message, 'read why in the log of annals work, and correct AUDIT_ANCHOR_URL or EGRESS_ALLOW');
 };
 
 export const checkParkedStreams = async (client: pg.Client): Promise<Result> => {

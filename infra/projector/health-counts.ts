@@ -28,3 +28,14 @@ export const deadDeliveryCount = async (db: Db): Promise<number | null> => {
   const { rows } = await db.query<{ exists: boolean }>(READ_MODELS_EXIST);
   return rows[0]?.exists ? (await db.query<{ count: number }>(COUNT_DEAD)).rows[0]!.count : null;
 };
+
+const COUNT_UNANCHORED = `select count(*)::integer as count, min(unanchored_since) as since from auditheads.heads
+  where unanchored_since is not null`;
+
+/** How many signed heads are not anchored, and since when (RFC 3339 UTC) the oldest; null if there are none. */
+export const unanchoredHeads = async (db: Db): Promise<{ readonly count: number; readonly since: string } | null> => {
+  const { rows } = await db.query<{ exists: boolean }>("select to_regclass('auditheads.heads') is not null as exists");
+  if (!rows[0]?.exists) return null;
+  const [found] = (await db.query<{ count: number; since: string | null }>(COUNT_UNANCHORED)).rows;
+  return found?.since ? { count: found.count, since: new Date(found.since).toISOString() } : null;
+};

@@ -1,5 +1,5 @@
 // limit: 240 s for this file (test/run.ts)
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
+import { checkAnchor, withPostgres } from '../../infra/cli/health-checks.ts';
 import { ADMIN_KEY, openPlatform } from '../faults/platform.ts';
 import { withTempDirectory } from '../fixtures/child-process.ts';
 import { deadline } from '../fixtures/load-factor.ts';
@@ -84,6 +85,14 @@ test('no audit head is sent to an AUDIT_ANCHOR_URL on this machine that EGRESS_A
       assert.equal(anchor.requests, []);
       const [head] = JSON.parse((await platform.call('GET', `/tenant/${id}/audit-logs/heads`)).text) as Head[];
       assert.is(head!.anchored_at, null);
+      const databaseUrl = readFileSync(join(platform.data, 'postgres', 'url'), 'utf8').trim();
+      const check = (url: string | undefined, now: number) => withPostgres(databaseUrl, (client) => checkAnchor(client, url, now));
+      const hour = 3_600_000;
+      assert.is((await check(undefined, Date.now())).level, 'none');
+      assert.is((await check('https://anchor.test/', Date.now())).level, 'ok', 'the worker still tries');
+      const failed = await check('https://anchor.test/', Date.now() + hour);
+      assert.is(failed.level, 'fail');
+      assert.match(failed.message, /^anchor\.test has not received \d+ heads? of the audit logs, the oldest of 20/);
     } finally {
       await platform.close();
       await anchor.close();

@@ -104,7 +104,7 @@ test('annals doctor reports the last backup, a service that belongs to another p
       is(of('worker').level, 'ok');
     });
     const { of } = await examine(platform, { DATABASE_URL: 'postgres://127.0.0.1:1/annals' });
-    for (const part of ['worker', 'projections', 'parked events', 'dead letters', 'clock'])
+    for (const part of ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'])
       match(of(part).message, 'not looked at, because Postgres does not work');
   }));
 
