@@ -1,6 +1,12 @@
 import type { Page } from './console/page.ts';
 import { agentPage } from './console/pages/agent.ts';
+import { agentCostPage } from './console/pages/agent-cost.ts';
+import { agentHistoryPage } from './console/pages/agent-history.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
+import { agentRunnerPage } from './console/pages/agent-runner.ts';
+import { agentSettingsPage } from './console/pages/agent-settings.ts';
+import { agentSkillsPage } from './console/pages/agent-skills.ts';
+import { apiKeysPage } from './console/pages/api-keys.ts';
 import { auditPage } from './console/pages/audit.ts';
 import { auditHeadsPage } from './console/pages/audit-heads.ts';
 import { deliveryPage } from './console/pages/delivery.ts';
@@ -20,4 +26,10 @@ export const consolePages: readonly Page[] = [
   auditHeadsPage,
   eventListPage,
   eventPage,
+  agentRunnerPage,
+  agentSkillsPage,
+  agentCostPage,
+  agentHistoryPage,
+  agentSettingsPage,
+  apiKeysPage,
 ];

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { CodeHost } from '../../commands/agents/code-host.ts';
 import { AgentCodeRefUpdate, AgentRepoUpdate, linkAgentRepo, listAgentRefs, pinAgentCodeRef } from '../../commands/agents/code-ref.ts';
 import { AgentRead } from '../../projections/agents/agent.ts';
-import type { Operations } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 
 const AGENT = '/tenant/:tenant_id/agents/:agent_id';
@@ -19,7 +18,7 @@ export const AgentRepoRefs = z
   .meta({ id: 'AgentRepoRefs' });
 
 /** The operations on the git repository of an agent. */
-export const codeRefOperationsOf = (host: CodeHost): Operations => ({
+export const codeRefOperationsOf = (host: CodeHost) => ({
   linkAgentRepo: operation({
     method: 'put',
     path: `${AGENT}/repo`,

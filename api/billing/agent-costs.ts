@@ -10,7 +10,7 @@ import { CAUSE_KINDS } from '../../domain/sessions/session.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
 import { dailyCosts, usageOfDays, usageOfMessages } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
-import type { Ctx, Operations } from '../http/operation.ts';
+import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Flag } from '../http/paging.ts';
 
@@ -175,7 +175,7 @@ const causeRows = (usage: readonly UsageRow[]) =>
     })
     .sort(byCost);
 
-export const agentCostOperations: Operations = {
+export const agentCostOperations = {
   readAgentCosts: operation({
     method: 'get',
     path: '/tenant/:tenant_id/billing/agent-costs',

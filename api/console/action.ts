@@ -12,16 +12,18 @@ export type ActionParams = Readonly<Record<string, string>>;
 type Look = {
   readonly icon?: IconName;
   /** `primary` for the main action of a page, `danger` for one that takes something away. */
-  readonly look?: 'primary' | 'danger' | 'small' | 'ghost';
+  readonly look?: 'primary' | 'danger' | 'small' | 'ghost' | 'ghost small' | 'ghost small marked';
   /** The page after the change; otherwise that of the resource. */
   readonly returnTo?: string;
   /** Decides the permissions on an agent; without it, an action on an agent is not shown. */
-  readonly onAgent?: MayOnAgent;
+  readonly onAgent?: MayOnAgent | undefined;
 };
 
 export type ActionLook = Look & {
   /** What a dialog asks before the change. Without it, the button acts at once. */
   readonly confirm?: string;
+  /** Whether only the icon is shown; the label is read out. */
+  readonly isIconOnly?: boolean;
   /** The fields of the body. */
   readonly body?: Readonly<Record<string, string>>;
 };
@@ -55,10 +57,10 @@ export const actionButton = (visit: Visit, row: Operation, params: ActionParams,
   const fields = [
     ...Object.entries(params).map(([name, value]) => hidden(`:${name}`, value)),
     ...Object.entries(look.body ?? {}).map(([name, value]) => hidden(`/${name}`, value)),
-    hidden('_key', crypto.randomUUID()),
+    ...(row.method === 'post' ? [hidden('_key', crypto.randomUUID())] : []),
     hidden('_return', look.returnTo ?? visit.path),
   ];
-  const content = [look.icon ? icon(look.icon) : null, span(null, label)];
+  const content = [look.icon ? icon(look.icon) : null, span({ class: look.isIconOnly ? 'hidden' : '' }, label)];
   const act = (...children: Child[]) =>
     form({ method: 'post', action: `/console/run/${operation}`, class: 'action', 'data-form': operation }, ...fields, ...children);
   if (look.confirm === undefined) return act(button({ class: classOf(look.look) }, ...content));

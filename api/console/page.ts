@@ -3,7 +3,8 @@ import type { IconName } from './parts/icon.ts';
 import type { Child } from './parts/tags.ts';
 import type { Visit } from './visit.ts';
 
-type Answers = Readonly<Record<string, Answer<unknown>>>;
+/** The answers of a page's calls; null for a call that was not made. */
+type Answers = Readonly<Record<string, Answer<unknown> | null>>;
 type Calls<T extends Answers> = { readonly [Name in keyof T]: Promise<T[Name]> };
 
 type PageOf<T extends Answers> = {

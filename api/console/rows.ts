@@ -1,17 +1,27 @@
 import type { agentOperations } from '../agents/agent.ts';
 import type { agentModelOperations } from '../agents/agent-models.ts';
 import type { agentSettingsOperations } from '../agents/agent-settings.ts';
+import type { cloneAgentOperations } from '../agents/clone-agent.ts';
+import type { codeRefOperationsOf } from '../agents/code-ref.ts';
 import type { effectiveAccessOperations } from '../agents/effective-access.ts';
 import type { effectivePermissionOperations } from '../agents/effective-permissions.ts';
+import type { favoriteAgentOperations } from '../agents/favorite-agent.ts';
+import type { modelOperations } from '../agents/model.ts';
 import type { auditOperations } from '../audit/audit-log.ts';
 import type { auditProofOperations } from '../audit/audit-proof.ts';
 import type { eventOperations } from '../audit/event-log.ts';
+import type { agentCostOperations } from '../billing/agent-costs.ts';
 import type { HistoryEntries } from '../http/history-schemas.ts';
 import type { TypedOperation } from '../http/operation.ts';
+import type { apiKeyOperations } from '../identity/api-key.ts';
 import type { meOperations } from '../identity/me.ts';
 import type { projectionAdminOperations } from '../operations/projection-admin.ts';
 import type { runnerPresenceOperations } from '../runners/runner-presence.ts';
 import type { sessionOperations } from '../sessions/session.ts';
+import type { agentSkillOperations } from '../skills/agent-skills.ts';
+import type { skillOperations } from '../skills/skill.ts';
+import type { agentToolOperations } from '../tools/agent-tools.ts';
+import type { toolOperations } from '../tools/tool.ts';
 import type { deliveryOperationsOf } from '../webhooks/delivery.ts';
 import type { integrationOperations } from '../webhooks/integration.ts';
 
@@ -26,6 +36,15 @@ export type Rows = typeof agentOperations &
   typeof agentModelOperations &
   typeof agentSettingsOperations &
   typeof effectiveAccessOperations &
+  typeof cloneAgentOperations &
+  typeof favoriteAgentOperations &
+  typeof modelOperations &
+  typeof agentCostOperations &
+  typeof apiKeyOperations &
+  typeof agentSkillOperations &
+  typeof skillOperations &
+  typeof agentToolOperations &
+  typeof toolOperations &
   typeof effectivePermissionOperations &
   typeof auditOperations &
   typeof auditProofOperations &
@@ -33,6 +52,7 @@ export type Rows = typeof agentOperations &
   typeof meOperations &
   typeof sessionOperations &
   typeof integrationOperations &
+  ReturnType<typeof codeRefOperationsOf> &
   ReturnType<typeof projectionAdminOperations> &
   ReturnType<typeof runnerPresenceOperations> &
   ReturnType<typeof deliveryOperationsOf>;

@@ -171,6 +171,61 @@ test('a deleted resource leads to the page above it', async () => {
   assert.equal([answer.status, answer.headers.get('location')!.split('?')[0]], [303, `${p.base}/agents`]);
 });
 
+/** Presses a button of a page that calls an operation. */
+const press = async (path: string, operation: string) => {
+  const form = formIn((await p.open(path)).text, operation);
+  assert.ok(form, `${path} has no button for ${operation}`);
+  return submit(operation, submittedBy(form));
+};
+
+test('the buttons of an agent pause and activate it', async () => {
+  const path = `${p.base}/agents/${agent}`;
+  assert.is((await press(path, 'updateAgent')).headers.get('location')!.split('?')[0], path);
+  assert.is((await agentNow()).is_active, false);
+  await press(path, 'updateAgent');
+  assert.is((await agentNow()).is_active, true);
+});
+
+test('a favorite comes first in the list of agents', async () => {
+  const id = await createAgent(p, 'Zz last by name');
+  await createAgent(p, 'Newer');
+  const namesIn = (text: string) => [...text.matchAll(/data-kind="agent" data-id="(\w+)"/g)].map((found) => found[1]);
+  const fields = new URLSearchParams({ ':tenant_id': p.tenant_id, ':agent_id': id, _return: `${p.base}/agents` });
+  const marked = await submit('favoriteAgent', fields);
+  assert.is(namesIn((await p.open(marked.headers.get('location')!)).text)[0], id);
+});
+
+const addModel = async (slug: string): Promise<string> => {
+  const { status, body, text } = await p.send('POST', '/admin/models', {
+    body: { provider: 'acme', slug, name: `Model ${slug}`, available_to_all_tenants: true },
+  });
+  assert.is(status, 201, text);
+  return (body as { id: string }).id;
+};
+
+test('a model is moved up in the chain by its button', async () => {
+  const [one, other] = [await addModel('one'), await addModel('other')];
+  const chain = `${p.tenant}/agents/${agent}/models`;
+  await p.send('PUT', chain, { body: { model_ids: [one, other] } });
+  assert.is((await press(`${p.base}/agents/${agent}`, 'reorderModelChain')).status, 303);
+  const models = (await p.send('GET', chain)).body as { model_id: string }[];
+  assert.equal(
+    models.map(({ model_id }) => model_id),
+    [other, one],
+  );
+  const fields = await fill('reorderModelChain', ofAgent);
+  assert.equal(fields.getAll('/model_ids').slice(0, 2), [other, one], 'the form shows the present chain');
+});
+
+test('a runner key is made, listed and revoked on the tab of the runner', async () => {
+  const path = `${p.base}/agents/${agent}/runner`;
+  const made = await submit('createRunnerKey', await fill('createRunnerKey', `${ofAgent}&return_to=${path}`, { '/name': 'laptop' }));
+  assert.match(made.text, /ann_[0-9A-Za-z]{8}_/);
+  assert.match((await p.open(path)).text, /laptop[\s\S]+Runners with the key laptop stop working/);
+  await press(path, 'revokeRunnerKey');
+  assert.match((await p.open(path)).text, /No runner keys/);
+});
+
 test('the form of an operation that the visitor may not call looks like an unknown page, for reads and for unknown names too', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'forms@example.com')).key);
   const urls = [`inviteMember?${ofTenant}`, `updateAgent?${ofAgent}`, `listAgents?${ofTenant}`, `constructor?${ofTenant}`];

@@ -120,7 +120,7 @@ test('the pages of a list lead to the older and back to the newest items', async
 
 test('the drawer lists the calls of the page as command lines without a credential', async () => {
   const { text } = await p.open(`${p.base}/agents`);
-  assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents&#39;`));
+  assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents\\?favorite=false&#39;`));
   assert.match(text, /Authorization: Bearer \$ANNALS_KEY/);
 });
 

@@ -31,6 +31,14 @@ const pages: Readonly<Record<string, string>> = {
   'delivery-rejected': `${p.base}/deliveries/${seeded.rejected}`,
   agents: `${p.base}/agents`,
   agent: `${p.base}/agents/${seeded.agent}`,
+  ...Object.fromEntries(
+    ['runner', 'skills', 'cost', 'history', 'settings'].map((tab) => [`agent-${tab}`, `${p.base}/agents/${seeded.agent}/${tab}`]),
+  ),
+  'api-keys': `${p.base}/api-keys`,
+  'form-agent': `/console/run/createAgent?tenant_id=${p.tenant_id}`,
+  'form-guardrails': `/console/run/replaceGuardrails?tenant_id=${p.tenant_id}`,
+  'form-slack': `/console/run/changeSlackConfig?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
+  'form-delete': `/console/run/deleteAgent?tenant_id=${p.tenant_id}&agent_id=${seeded.agent}`,
   unknown: `${p.base}/nowhere`,
   ...seeded.pages,
 };

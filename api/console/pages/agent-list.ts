@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { emptyState } from '../parts/empty-state.ts';
@@ -21,25 +22,37 @@ const PASSED = ['q', 'is_active', 'kind', 'favorite', 'cursor'] as const;
 const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
   Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
 
-const rowOf = ({ id, tenant_id, name, slug, description, kind, is_active, is_favorite, code_ref, updated_at }: Agent) =>
-  tr(
+/** The visitor's own mark on an agent. Whoever sees an agent may mark it. */
+const favoriteButton = (visit: Visit, { id, tenant_id, name, is_favorite }: Agent) => {
+  const row = is_favorite ? visit.rows.unfavoriteAgent : visit.rows.favoriteAgent;
+  const label = is_favorite ? `Remove ${name} from the favorites` : `Add ${name} to the favorites`;
+  return actionButton(visit, row, { tenant_id, agent_id: id }, label, {
+    onAgent: () => true,
+    returnTo: visit.url,
+    icon: 'star',
+    isIconOnly: true,
+    look: is_favorite ? 'ghost small marked' : 'ghost small',
+  });
+};
+
+const rowOf = (visit: Visit) => (agent: Agent) => {
+  const { id, tenant_id, name, slug, description, kind, is_active, code_ref, updated_at } = agent;
+  return tr(
     { 'data-kind': 'agent', 'data-id': id },
     td(
       { class: 'main-cell' },
-      a(
-        { href: tenantPath(tenant_id, `/agents/${id}`), class: 'row-link' },
-        is_favorite ? icon('star') : null,
-        span({ class: 'event' }, name),
-      ),
+      a({ href: tenantPath(tenant_id, `/agents/${id}`), class: 'row-link' }, span({ class: 'event' }, name)),
       div({ class: 'quiet clip' }, description ?? slug),
     ),
     td({ class: 'state-cell' }, badge(is_active ? 'active' : 'inactive')),
     td({ class: 'wide-only' }, kind),
     td({ class: 'wide-only mono' }, code_ref),
     td({ class: 'number' }, ago(updated_at)),
+    td({ class: 'number wide-only' }, favoriteButton(visit, agent)),
   );
+};
 
-const agentTable = (rows: readonly Agent[]) =>
+const agentTable = (visit: Visit, rows: readonly Agent[]) =>
   div(
     { class: 'table-box' },
     table(
@@ -54,9 +67,10 @@ const agentTable = (rows: readonly Agent[]) =>
           th({ scope: 'col', class: 'wide-only' }, 'Kind'),
           th({ scope: 'col', class: 'wide-only' }, 'Code'),
           th({ scope: 'col', class: 'number' }, 'Changed'),
+          th({ scope: 'col', class: 'number wide-only' }, span({ class: 'hidden' }, 'Favorite')),
         ),
       ),
-      tbody(null, ...rows.map(rowOf)),
+      tbody(null, ...rows.map(rowOf(visit))),
     ),
   );
 
@@ -72,19 +86,25 @@ const activity = (visit: Visit) => {
   ]);
 };
 
+const createLink = (visit: Visit) =>
+  formLink(visit, visit.rows.createAgent, { tenant_id: visit.params.tenant_id! }, 'New agent', { icon: 'plus', look: 'primary' });
+
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
     ? emptyState(
         { icon: 'search', title: 'No agent matches', why: 'The filters of this page leave none.' },
         a({ class: 'button', href: visit.path }, 'Clear the filters'),
       )
-    : emptyState({
-        icon: 'bot',
-        title: 'No agents yet',
-        why: visit.may('tenant:agents:create')
-          ? 'Create the first one with the operation createAgent.'
-          : 'You see the agents on which somebody gave you a role. Ask an administrator of the tenant.',
-      });
+    : emptyState(
+        {
+          icon: 'bot',
+          title: 'No agents yet',
+          why: visit.may('tenant:agents:create')
+            ? 'An agent gets the deliveries of its integrations.'
+            : 'You see the agents on which somebody gave you a role. Ask an administrator of the tenant.',
+        },
+        createLink(visit),
+      );
 
 /** The agents that the visitor may see. */
 export const agentListPage = page({
@@ -92,18 +112,29 @@ export const agentListPage = page({
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent'],
-  asks: (visit) => ({ agents: visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, ...passedQuery(visit) } as never) }),
+  asks: (visit) => {
+    const query = passedQuery(visit);
+    const list = (fields: object) => visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, ...query, ...fields } as never);
+    if (query.favorite) return { agents: list({}), favorites: Promise.resolve(null) };
+    // Favorites come first; the other pages of the list have none.
+    return {
+      agents: list({ favorite: 'false' }),
+      favorites: query.cursor ? Promise.resolve(null) : list({ favorite: 'true', limit: '200' }),
+    };
+  },
   title: () => 'Agents',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ agents }, visit) => {
+  view: ({ agents, favorites }, visit) => {
     const { cursor, ...filters } = passedQuery(visit);
     const { q = '', ...kept } = filters;
     const list = () => {
       if (!agents.ok) return problemPanel(agents.problem);
-      return agents.value.length === 0 ? nothing(visit, Object.keys(filters).length > 0) : agentTable(agents.value);
+      const first = favorites?.ok ? favorites.value : [];
+      const all = [...first, ...agents.value];
+      return all.length === 0 ? nothing(visit, Object.keys(filters).length > 0) : agentTable(visit, all);
     };
     return [
-      heading('Agents', 'Who gets the deliveries, with which models and which code.'),
+      heading('Agents', 'Who gets the deliveries, with which models and which code.', createLink(visit)),
       div(
         { class: 'toolbar' },
         activity(visit),

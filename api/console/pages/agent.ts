@@ -1,17 +1,18 @@
-import type { ReplyOf } from '../../http/ask.ts';
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
+import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
 import { card, facts } from '../parts/facts.ts';
-import { heading } from '../parts/heading.ts';
-import { historyList } from '../parts/history.ts';
-import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { panel } from '../parts/problem-panel.ts';
 import { shortId } from '../parts/short-id.ts';
-import { tags } from '../parts/tags.ts';
+import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
+import type { MayOnAgent } from '../permission.ts';
 import type { Rows } from '../rows.ts';
-import { tenantPath } from '../visit.ts';
+import { tenantPath, type Visit } from '../visit.ts';
 
 const { div, span, code, a, aside, ol, li, p, strong } = tags;
 
@@ -20,7 +21,7 @@ type Presence = ReplyOf<Rows['getRunnerPresence']>;
 
 const RECENT = 10;
 
-const presenceFacts = ({ connected_since, last_seen_at, waiting, running, oldest_waiting_at }: Presence) =>
+export const presenceFacts = ({ connected_since, last_seen_at, waiting, running, oldest_waiting_at }: Presence) =>
   facts({
     Runner: connected_since ? badge('connected') : badge('inactive', 'not connected'),
     Since: connected_since ? ago(connected_since) : null,
@@ -57,54 +58,76 @@ const agentFacts = ({
     Changed: ago(updated_at),
   });
 
-const chainOf = (models: ReplyOf<Rows['listAgentModels']>) =>
-  models.length === 0
-    ? p({ class: 'quiet' }, 'No model is set.')
-    : ol(
-        { class: 'lines' },
-        ...models.map(({ model_id, access, priority }) =>
-          li(
-            null,
-            span(null, strong(null, priority === 0 ? 'Primary' : `Fallback ${priority}`), ' ', shortId(model_id, 'the id of the model')),
-            span({ class: 'quiet' }, access.replace('_', ' ')),
-          ),
-        ),
-      );
+type Models = ReplyOf<Rows['listAgentModels']>;
+type Catalogue = ReplyOf<Rows['listModels']>;
 
-/** One agent: its settings, models, runner, last deliveries and history. */
+/** The model chain. Each model but the first can be moved before the one above it. */
+const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onAgent: MayOnAgent): Child => {
+  const names = new Map(catalogue.ok ? catalogue.value.map(({ id, name }) => [id, name]) : []);
+  const path = agentParams(visit);
+  const look = { onAgent, returnTo: visit.path } as const;
+  const ids = models.toSorted((one, other) => one.priority - other.priority).map(({ model_id }) => model_id);
+  const raised = (index: number) =>
+    ids
+      .with(index - 1, ids[index]!)
+      .with(index, ids[index - 1]!)
+      .join('\n');
+  const add = formLink(visit, visit.rows.reorderModelChain, path, ids.length === 0 ? 'Set the models' : 'Change the chain', {
+    ...look,
+    look: 'small',
+  });
+  if (ids.length === 0) return div({ class: 'stack' }, p({ class: 'quiet' }, 'No model is set.'), add);
+  const lines = ids.map((id, index) =>
+    li(
+      { 'data-kind': 'model', 'data-id': id },
+      span(
+        { class: 'grow' },
+        strong(null, names.get(id) ?? 'A model'),
+        ' ',
+        span({ class: 'quiet' }, index === 0 ? 'primary' : `fallback ${index}`),
+      ),
+      index === 0
+        ? null
+        : actionButton(visit, visit.rows.reorderModelChain, path, `Move ${names.get(id) ?? 'the model'} up`, {
+            ...look,
+            look: 'ghost',
+            icon: 'arrow-up',
+            isIconOnly: true,
+            body: { model_ids: raised(index) },
+          }),
+    ),
+  );
+  return div({ class: 'stack' }, ol({ class: 'lines' }, ...lines), add);
+};
+
+/** One agent: its last deliveries, runner, models and settings. */
 export const agentPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id',
   permit: 'tenant:read',
   nav: 'Agents',
   categories: ['agent', 'delivery'],
-  asks: ({ ask, rows, params }) => {
-    const path = { tenant_id: params.tenant_id!, agent_id: params.agent_id! };
+  asks: (visit) => {
+    const { ask, rows } = visit;
+    const path = agentParams(visit);
     return {
-      agent: ask(rows.getAgent, path),
-      history: ask(rows.readAgentHistory, path),
+      ...agentCalls(visit),
       models: ask(rows.listAgentModels, path),
+      catalogue: ask(rows.listModels, { tenant_id: path.tenant_id }),
       presence: ask(rows.getRunnerPresence, path),
       deliveries: ask(rows.listTenantDeliveries, { ...path, limit: RECENT }),
     };
   },
   title: ({ agent }) => (agent.ok ? agent.value.name : 'Agent'),
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Agents', tenantPath(params.tenant_id!, '/agents')],
-  ],
-  view: ({ agent, history, models, presence, deliveries }, { params }) => {
-    if (!agent.ok) return [heading('Agent', null), problemPanel(agent.problem)];
-    const { value } = agent;
-    const at = (rest: string) => tenantPath(params.tenant_id!, rest);
-    const recent = panel(deliveries, (found) =>
-      found.length === 0
-        ? emptyState({ icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' })
-        : deliveryTable(found, { tenantPath: at, agents: new Map([[value.id, value.name]]) }, 'Latest deliveries'),
-    );
-    return [
-      div(
-        { 'data-kind': 'agent', 'data-id': value.id, 'data-position': agent.position },
-        heading(span(null, value.name, ' ', badge(value.is_active ? 'active' : 'inactive')), value.description ?? value.slug),
+  trail: agentTrail(null),
+  view: ({ agent, may, models, catalogue, presence, deliveries }, visit) =>
+    agentTab(visit, 'Overview', { agent, may }, (value, onAgent) => {
+      const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+      const recent = panel(deliveries, (found) =>
+        found.length === 0
+          ? emptyState({ icon: 'inbox', title: 'No deliveries yet', why: 'This agent has not received any, or you may not see them.' })
+          : deliveryTable(found, { tenantPath: at, agents: new Map([[value.id, value.name]]) }, 'Latest deliveries'),
+      );
+      return [
         div(
           { class: 'detail' },
           div(
@@ -114,16 +137,17 @@ export const agentPage = page({
               recent,
               div({ class: 'actions' }, a({ class: 'more', href: at(`/deliveries?agent_id=${value.id}`) }, 'All of this agent')),
             ),
-            card('History', historyList(history)),
           ),
           aside(
             { class: 'detail-side', 'aria-label': 'Facts' },
             card('Runner', panel(presence, presenceFacts)),
-            card('Models', panel(models, chainOf)),
+            card(
+              'Models',
+              panel(models, (found) => chainOf(found, catalogue, visit, onAgent)),
+            ),
             card('Settings', agentFacts(value)),
           ),
         ),
-      ),
-    ];
-  },
+      ];
+    }),
 });

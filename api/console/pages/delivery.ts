@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/ask.ts';
+import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { stateOf } from '../parts/delivery-row.ts';
@@ -142,6 +143,13 @@ export const deliveryPage = page({
   view: ({ delivery }, visit) => {
     if (!delivery.ok) return [heading('Delivery', null), problemPanel(delivery.problem)];
     const { value } = delivery;
+    const redeliver = actionButton(
+      visit,
+      visit.rows.redeliverDelivery,
+      { tenant_id: visit.params.tenant_id!, delivery_id: value.id },
+      'Redeliver',
+      { icon: 'rotate-ccw', returnTo: visit.path, confirm: 'The runner of the agent gets the same bytes again, as a new attempt.' },
+    );
     const body = `/tenant/${visit.params.tenant_id}/deliveries/${value.id}/body`;
     return [
       div(
@@ -149,6 +157,7 @@ export const deliveryPage = page({
         heading(
           span(null, value.event ?? 'Unknown event', ' ', badge(stateOf(value))),
           span(null, `${value.provider ?? 'Not verified'} · `, ago(value.received_at)),
+          value.outcome === 'accepted' || value.outcome === 'dead' ? redeliver : null,
         ),
         div(
           { class: 'detail' },

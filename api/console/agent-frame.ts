@@ -1,0 +1,109 @@
+import type { Answer, ReplyOf } from '../http/ask.ts';
+import { actionButton, formLink } from './action.ts';
+import { badge } from './parts/badge.ts';
+import { heading } from './parts/heading.ts';
+import { problemPanel } from './parts/problem-panel.ts';
+import { type Child, tags } from './parts/tags.ts';
+import type { MayOnAgent } from './permission.ts';
+import type { Rows } from './rows.ts';
+import { tenantPath, type Visit } from './visit.ts';
+
+const { div, span, nav, a } = tags;
+
+type Agent = ReplyOf<Rows['getAgent']>;
+type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
+
+/** The tabs of an agent: the path below its page, and the permission on the agent that the tab needs, if any. */
+const TABS: readonly (readonly [label: string, path: string, needs?: string])[] = [
+  ['Overview', ''],
+  ['Runner', '/runner'],
+  ['Skills and tools', '/skills'],
+  ['Cost', '/cost'],
+  ['History', '/history'],
+  ['Settings', '/settings'],
+];
+
+/** The path parameters of the operations of an agent. */
+export const agentParams = ({ params }: Visit): { readonly tenant_id: string; readonly agent_id: string } => ({
+  tenant_id: params.tenant_id!,
+  agent_id: params.agent_id!,
+});
+
+/** The calls that every tab of an agent makes: the agent, and what the visitor may do with it. */
+export const agentCalls = (visit: Visit) => ({
+  agent: visit.ask(visit.rows.getAgent, agentParams(visit)),
+  may: visit.ask(visit.rows.readEffectivePermissions, agentParams(visit)),
+});
+
+/** What the visitor may do with the agent of a tab; nothing if the API did not say it. */
+export const mayOf = (effective: Effective): MayOnAgent => {
+  const allowed = effective.ok ? effective.value.permissions.filter((one) => one.allowed).map(({ id }) => String(id)) : [];
+  return (permission) => allowed.includes(permission);
+};
+
+/** The way to a tab of an agent. */
+export const agentTrail =
+  (tab: string | null) =>
+  ({ params, tenant }: Visit): readonly (readonly [string, string])[] => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Agents', tenantPath(params.tenant_id!, '/agents')],
+    ...(tab === null ? [] : [['Agent', tenantPath(params.tenant_id!, `/agents/${params.agent_id}`)] as const]),
+  ];
+
+const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnAgent): readonly Child[] => {
+  const { rows, params } = visit;
+  const path = agentParams(visit);
+  const returnTo = visit.path;
+  const pause = {
+    onAgent,
+    returnTo,
+    icon: 'pause',
+    body: { is_active: 'false' },
+    confirm: `${name} gets no deliveries until it is activated again. Those that arrive meanwhile are recorded as blocked.`,
+  } as const;
+  const activate = { onAgent, returnTo, icon: 'play', look: 'primary', body: { is_active: 'true' } } as const;
+  return [
+    is_active
+      ? actionButton(visit, rows.updateAgent, path, 'Pause', pause)
+      : actionButton(visit, rows.updateAgent, path, 'Activate', activate),
+    formLink(visit, rows.updateAgent, path, 'Edit', { onAgent, returnTo, icon: 'settings' }),
+    visit.may('tenant:agents:create')
+      ? formLink(visit, rows.cloneAgent, { tenant_id: params.tenant_id!, source_id: id }, 'Clone', { icon: 'copy', returnTo })
+      : null,
+  ];
+};
+
+const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
+  nav(
+    { 'aria-label': 'Parts of the agent', class: 'tabs page-tabs' },
+    ...TABS.filter(([, , needs]) => needs === undefined || may(needs)).map(([label, path]) =>
+      a(
+        {
+          href: tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}${path}`),
+          'aria-current': label === current ? 'page' : null,
+        },
+        label,
+      ),
+    ),
+  );
+
+/** A tab of an agent: heading, actions that the visitor may take, tabs, and the content. */
+export const agentTab = (
+  visit: Visit,
+  current: string,
+  { agent, may }: { readonly agent: Answer<Agent>; readonly may: Effective },
+  content: (agent: Agent, onAgent: MayOnAgent) => readonly Child[],
+): readonly Child[] => {
+  if (!agent.ok) return [heading('Agent', null), problemPanel(agent.problem)];
+  const { value } = agent;
+  const onAgent = mayOf(may);
+  const title = span(null, value.name, ' ', badge(value.is_active ? 'active' : 'inactive'));
+  return [
+    div(
+      { 'data-kind': 'agent', 'data-id': value.id, 'data-position': agent.position },
+      heading(title, value.description ?? value.slug, ...actionsOf(visit, value, onAgent)),
+      tabsOf(visit, current, onAgent),
+      ...content(value, onAgent),
+    ),
+  ];
+};

@@ -1,0 +1,34 @@
+import type { ReplyOf } from '../http/ask.ts';
+import { shortId } from './parts/short-id.ts';
+import type { Column } from './parts/table.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { ago } from './parts/time.ts';
+import type { Rows } from './rows.ts';
+
+const { tr, td, div, span } = tags;
+
+type Key = ReplyOf<Rows['listApiKeys']>[number];
+
+/** The columns of a table of API keys. */
+export const KEY_COLUMNS: readonly Column[] = [
+  ['Key'],
+  ['May'],
+  ['Last used', 'number'],
+  ['Expires', 'number wide-only'],
+  ['Created', 'number wide-only'],
+  ['', 'number'],
+];
+
+const mayDo = ({ read_only, role }: Key): string => [role ?? 'as its owner', ...(read_only ? ['read only'] : [])].join(', ');
+
+/** A row of a table of API keys, with what can be done about the key at its end. */
+export const keyRow = (key: Key, action: Child) =>
+  tr(
+    { 'data-kind': 'apikey', 'data-id': key.id },
+    td({ class: 'main-cell' }, span({ class: 'event' }, key.name), div({ class: 'quiet' }, shortId(key.id, 'the id of the key'))),
+    td(null, mayDo(key)),
+    td({ class: 'number' }, ago(key.last_used_at)),
+    td({ class: 'number wide-only' }, ago(key.expires_at)),
+    td({ class: 'number wide-only' }, ago(key.created_at)),
+    td({ class: 'number' }, action),
+  );

@@ -1,0 +1,64 @@
+import { formLink } from '../action.ts';
+import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { card, facts } from '../parts/facts.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { tags } from '../parts/tags.ts';
+import { exact } from '../parts/time.ts';
+
+const { div, aside, p, strong } = tags;
+
+const dollars = (amount: number): string => `$${amount.toFixed(amount < 1 && amount > 0 ? 4 : 2)}`;
+
+/** What an agent has cost this month, and how much it may spend in an hour. */
+export const agentCostPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/cost',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent', 'session'],
+  asks: (visit) => {
+    const { ask, rows, may } = visit;
+    const path = agentParams(visit);
+    return {
+      ...agentCalls(visit),
+      budget: ask(rows.getAgentBudget, path),
+      ...(may('tenant:billing:read') ? { costs: ask(rows.readAgentCosts, { tenant_id: path.tenant_id }) } : {}),
+    };
+  },
+  title: () => 'Cost',
+  trail: agentTrail('Cost'),
+  view: ({ agent, may, budget, costs }, visit) =>
+    agentTab(visit, 'Cost', { agent, may }, ({ id }, onAgent) => {
+      const change = formLink(visit, visit.rows.changeAgentBudget, agentParams(visit), 'Change the limit', {
+        onAgent,
+        returnTo: visit.path,
+      });
+      const month = costs
+        ? panel(costs, ({ agents, period, total_cost_usd }) => {
+            const own = agents.find(({ agent_id }) => agent_id === id);
+            return facts({
+              Cost: strong(null, dollars(own?.cost_usd ?? 0)),
+              'All agents': dollars(total_cost_usd),
+              From: exact(period.start),
+              Until: exact(period.end),
+            });
+          })
+        : p({ class: 'quiet' }, 'You need the permission tenant:billing:read to see costs.');
+      return [
+        div(
+          { class: 'detail' },
+          div({ class: 'detail-main' }, card('This month', month)),
+          aside(
+            { class: 'detail-side', 'aria-label': 'Budget' },
+            card(
+              'Budget',
+              panel(budget, ({ hourly_limit_usd }) =>
+                facts({ 'Hourly limit': hourly_limit_usd === null ? 'none' : dollars(hourly_limit_usd) }),
+              ),
+              div({ class: 'actions' }, change),
+            ),
+          ),
+        ),
+      ];
+    }),
+});

@@ -1,0 +1,28 @@
+import { agentCalls, agentParams, agentTab, agentTrail } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { card } from '../parts/facts.ts';
+import { historyList } from '../parts/history.ts';
+import { pager } from '../parts/pager.ts';
+import { withQuery } from '../visit.ts';
+
+/** Every event of an agent, the newest first, with the fields that it changed. */
+export const agentHistoryPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/history',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent'],
+  asks: (visit) => {
+    const cursor = visit.query.get('cursor');
+    return {
+      ...agentCalls(visit),
+      history: visit.ask(visit.rows.readAgentHistory, { ...agentParams(visit), ...(cursor ? { cursor } : {}) } as never),
+    };
+  },
+  title: () => 'History',
+  trail: agentTrail('History'),
+  view: ({ agent, may, history }, visit) =>
+    agentTab(visit, 'History', { agent, may }, () => [
+      card('History', historyList(history)),
+      pager(history, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
+    ]),
+});

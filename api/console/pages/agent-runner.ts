@@ -1,0 +1,84 @@
+import { actionButton, formLink } from '../action.ts';
+import { agentCalls, agentParams, agentTab, agentTrail, mayOf } from '../agent-frame.ts';
+import { KEY_COLUMNS, keyRow } from '../key-row.ts';
+import { page } from '../page.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { copyButton } from '../parts/short-id.ts';
+import { tableOf } from '../parts/table.ts';
+import { tags } from '../parts/tags.ts';
+import { presenceFacts } from './agent.ts';
+
+const { div, pre, p, code, aside } = tags;
+
+/** The command that runs an agent's work, for a shell. */
+const runnerCommand = (origin: string, slug: string): string =>
+  `ANNALS_URL=${origin} ANNALS_KEY=<runner key> \\\n  annals runner --agent ${slug} --exec 'cat; echo'`;
+
+/** The runner of an agent: whether it is there, how to start one, and its keys. */
+export const agentRunnerPage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/runner',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent', 'apikey', 'acknowledgement'],
+  asks: (visit) => {
+    const { ask, rows } = visit;
+    const path = agentParams(visit);
+    const { agent, may } = agentCalls(visit);
+    // A call that the visitor may not make would be recorded as a refused access.
+    const keys = may.then((effective) => (mayOf(effective)('agent:settings:write') ? ask(rows.listRunnerKeys, path) : null));
+    return { agent, may, presence: ask(rows.getRunnerPresence, path), keys };
+  },
+  title: () => 'Runner',
+  trail: agentTrail('Runner'),
+  view: ({ agent, may, presence, keys }, visit) =>
+    agentTab(visit, 'Runner', { agent, may }, ({ slug }, onAgent) => {
+      const { rows } = visit;
+      const path = agentParams(visit);
+      const look = { onAgent, returnTo: visit.path } as const;
+      const create = formLink(visit, rows.createRunnerKey, path, 'New runner key', { ...look, icon: 'plus', look: 'primary' });
+      const revoke = (id: string, name: string) =>
+        actionButton(visit, rows.revokeRunnerKey, { ...path, id }, 'Revoke', {
+          ...look,
+          look: 'small',
+          confirm: `Runners with the key ${name} stop working at once.`,
+        });
+      const list = keys
+        ? panel(keys, (found) =>
+            found.length === 0
+              ? emptyState({ icon: 'key-round', title: 'No runner keys', why: 'A runner signs in with a key of its agent.' }, create)
+              : div(
+                  { class: 'stack' },
+                  tableOf(
+                    'Runner keys',
+                    KEY_COLUMNS,
+                    found.map((key) => keyRow(key, revoke(key.id, key.name))),
+                  ),
+                  div({ class: 'actions' }, create),
+                ),
+          )
+        : null;
+      const command = runnerCommand(visit.origin, slug);
+      return [
+        div(
+          { class: 'detail' },
+          div(
+            { class: 'detail-main' },
+            card(
+              'Start a runner',
+              p(
+                { class: 'quiet' },
+                'It runs a command for each delivery, and acknowledges the delivery if the command ends with ',
+                code(null, '0'),
+                '.',
+              ),
+              div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
+            ),
+            list ? card('Runner keys', list) : null,
+          ),
+          aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Presence', panel(presence, presenceFacts))),
+        ),
+      ];
+    }),
+});
