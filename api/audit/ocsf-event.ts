@@ -100,7 +100,7 @@ const ACTIVITIES: readonly (readonly [id: number, name: string, action: RegExp])
   [
     3,
     'Update',
-    /[._](?:acknowledged|activated|blocked|bounced|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|deferred|delivered|disabled|enabled|expired|failed|favorited|finished|import_advanced|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|resealed|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
+    /[._](?:acknowledged|activated|blocked|bounced|cancelled|changed|cleared|closed_to_tenant|closing|completed|confirmed|deactivated|dead_lettered|deferred|delivered|disabled|dropped|enabled|expired|failed|favorited|finished|import_advanced|job_paused|link_answered|linked|opened_to_tenant|paused|pinned|promoted|reopened|reordered|replaced|replay_advanced|replay_cancelled|replay_finished|requeued|resealed|restored|resumed|retried|rotated|rotation_started|scored|settled|submitted|suspended|synced|tokens_refreshed|transferred|unfavorited|updated|usage_counted)$/,
   ],
 ];
 
@@ -129,7 +129,7 @@ const SEVERITIES: readonly (readonly [id: number, action: RegExp])[] = [
     2,
     /^(?:member\.|agent\.(?:role|access|ownership)|api_key\.(?!used)|runner_credential\.|audit\.exported$|credential\.submitted$|database\.|identity\.(?:linked|unlinked)$|master_key\.|skill_webhook\.(?:exposed|refused)$|webhook\.reject|webhook\.redelivery_differed$)/,
   ],
-  [2, /[._](?:deleted|disconnected|disallowed|rotated)$/],
+  [2, /[._](?:deleted|disconnected|disallowed|dropped|rotated)$/],
 ];
 const INFORMATIONAL = 1;
 

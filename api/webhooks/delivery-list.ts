@@ -9,7 +9,7 @@ import { MAIL_PROVIDER } from '../../domain/webhooks/mail-delivery.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { SKILL_PROVIDER } from '../../domain/webhooks/skill-call.ts';
 import type { IntegrationRef } from '../../projections/webhooks/delivery.queries.ts';
-import { DeliveryRead, deliveries, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
+import { DeliveryRead, deliveries, MATCHED_SECRETS, OUTCOMES, STATUSES } from '../../projections/webhooks/delivery.ts';
 import { deliveryPage } from '../../projections/webhooks/delivery-list.queries.ts';
 import { agentsWithPermission } from '../agents/readable-agents.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -48,7 +48,7 @@ const replayMarking = (ctx: Ctx): ((integration_id: string) => Promise<boolean>)
 };
 
 /** Returns the agents whose deliveries the caller may read; undefined if it is every agent of the tenant. */
-const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
+export const readableAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:integrations:read')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
 export const PERMISSION_NOTE = "Requires the permission `tenant:integrations:read`, or `agent:chat:read` on the delivery's agent.";
@@ -57,6 +57,24 @@ const StateFilter = {
   outcome: z.enum(OUTCOMES).optional().meta({ description: 'Only deliveries with this outcome' }),
   status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
   ...TimeRange,
+};
+
+/** The filters of the deliveries of a tenant. */
+export const TenantFilter = {
+  integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
+  agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
+  provider: z
+    .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER])
+    .optional()
+    .meta({
+      description:
+        'Only deliveries of this provider, calls of skills (`skill`), messages of cron jobs (`cron`), or benchmark runs (`benchmark`); none of them is rejected',
+    }),
+  event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
+  provider_delivery_id: displayText(1, 255).optional().meta({ description: "Only deliveries with this id, by the provider's choice" }),
+  reason: displayText(1, 255).optional().meta({ description: 'Only deliveries that were blocked, rejected or given up for this reason' }),
+  matched_secret: z.enum(MATCHED_SECRETS).optional().meta({ description: 'Only deliveries whose signature matched this secret' }),
+  ...StateFilter,
 };
 
 export const deliveryListOperations = {
@@ -69,22 +87,7 @@ export const deliveryListOperations = {
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `tenant:read`. Lists the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
-    query: listQuery(
-      {
-        integration_id: Id25.optional().meta({ description: 'Only deliveries to this webhook integration' }),
-        agent_id: Id25.optional().meta({ description: 'Only deliveries for this agent' }),
-        provider: z
-          .enum([...PROVIDERS, SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER])
-          .optional()
-          .meta({
-            description:
-              'Only deliveries of this provider, calls of skills (`skill`), messages of cron jobs (`cron`), or benchmark runs (`benchmark`); none of them is rejected',
-          }),
-        event: displayText(1, 128).optional().meta({ description: "Only deliveries with this event, by the provider's name of it" }),
-        ...StateFilter,
-      },
-      SORTS,
-    ),
+    query: listQuery(TenantFilter, SORTS),
     reply: z.array(DeliveryRead),
     projection: deliveries.name,
     run: async (ctx, { limit, cursor, sort, ...filter }) => {

@@ -23,6 +23,7 @@ import type { Runtime } from '../http/runtime.ts';
 import { abortOnError } from '../http/stream-response.ts';
 import { deliveryAsOf } from './delivery-as-of.ts';
 import { checkReader, deliveryListOperations, integrationOf, PERMISSION_NOTE } from './delivery-list.ts';
+import { deliverySummaryOperations } from './delivery-summary-operations.ts';
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
@@ -78,6 +79,7 @@ const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
  */
 export const deliveryOperationsOf = (readDelivery: ReadDelivery) => ({
   ...deliveryListOperations,
+  ...deliverySummaryOperations,
   getDelivery: operation({
     method: 'get',
     path: DELIVERY,

@@ -3,6 +3,7 @@ import type { Loaded } from '../../commands/context.ts';
 import {
   connectIntegration,
   disconnectIntegration,
+  dropPreviousSecret,
   type IntegrationView,
   integrationAsOf,
   rotateSecret,
@@ -129,6 +130,14 @@ export const integrationOperations = {
     location: INTEGRATION,
     oneTimeSecret: true,
     run: async (ctx, input) => withDeliveries(ctx, await rotateSecret(ctx, input)),
+  }),
+  dropPreviousWebhookSecret: operation({
+    method: 'delete',
+    path: `${INTEGRATION}/previous-secret`,
+    summary: 'Drop the previous secret of an integration',
+    details: 'Ends the overlap after a rotation: deliveries with that signature are rejected from then on.',
+    permit,
+    run: dropPreviousSecret,
   }),
   disconnectWebhookIntegration: operation({
     method: 'delete',

@@ -9,6 +9,7 @@ import { FieldSource, IntegrationOptions } from '../../domain/webhooks/custom-sc
 import * as Integration from '../../domain/webhooks/integration.ts';
 import { PROVIDERS } from '../../domain/webhooks/provider.ts';
 import { checkSecret, createSecret } from '../../domain/webhooks/provider-secret.ts';
+import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
 
 const Label = displayText(1, 128);
@@ -70,6 +71,7 @@ export type IntegrationView = Integration.Integration & {
   url: string;
   last_delivery_at: string | null;
   last_delivery_on_previous_secret_at: string | null;
+  test_events: readonly string[];
   secret?: string;
 };
 
@@ -88,6 +90,7 @@ const viewOf = (ctx: Ctx, { state, ...loaded }: Loaded<Integration.Integration>,
     url: `${ctx.publicUrl}${Integration.inboundPath(loaded.id)}`,
     last_delivery_at: null,
     last_delivery_on_previous_secret_at: null,
+    test_events: sampleEvents(state.provider),
     ...(plaintext === undefined ? {} : { secret: plaintext }),
   },
 });
@@ -175,6 +178,10 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
     plaintext,
   );
 };
+
+/** Ends the overlap after a rotation: the previous secret is accepted no longer. @throws Refusal not_found */
+export const dropPreviousSecret = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
+  ctx.transact(Integration, id, Integration.dropPreviousSecret(tenant_id));
 
 /** Disconnects an integration: its webhook URL accepts no more deliveries. @throws Refusal not_found */
 export const disconnectIntegration = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>

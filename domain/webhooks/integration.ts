@@ -44,6 +44,7 @@ export type IntegrationEvent =
   | { type: 'IntegrationUpdated'; data: IntegrationChanges }
   | { type: 'IntegrationSecretRotated'; data: { sealed_secret: string; secret_hint: string; previous_secret_valid_until: string | null } }
   | { type: 'IntegrationSecretResealed'; data: SealedSecrets }
+  | { type: 'IntegrationPreviousSecretDropped'; data: object }
   | { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } }
   | { type: 'IntegrationDisconnected'; data: object };
 
@@ -53,6 +54,8 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   provider: Provider;
   sealed_previous_secret: string | null;
   previous_secret_valid_until: string | null;
+  /** When the secret was replaced the last time. */
+  secret_rotated_at: string | null;
   is_paused: boolean;
   paused_reason: string | null;
   /** The rules for its deliveries, which apply after those of the tenant. */
@@ -79,6 +82,7 @@ export const initial: Integration = {
   secret_hint: '',
   sealed_previous_secret: null,
   previous_secret_valid_until: null,
+  secret_rotated_at: null,
   is_paused: false,
   paused_reason: null,
   guardrails: [],
@@ -96,8 +100,10 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
       return { ...integration, ...event.data, updated_at };
     case 'IntegrationSecretRotated': {
       const sealed_previous_secret = event.data.previous_secret_valid_until === null ? null : integration.sealed_secret;
-      return { ...integration, ...event.data, sealed_previous_secret, updated_at };
+      return { ...integration, ...event.data, sealed_previous_secret, secret_rotated_at: updated_at, updated_at };
     }
+    case 'IntegrationPreviousSecretDropped':
+      return { ...integration, sealed_previous_secret: null, previous_secret_valid_until: null, updated_at };
     case 'GuardrailsReplaced':
       return { ...integration, guardrails: event.data.rules, updated_at };
     case 'IntegrationDisconnected':
@@ -173,6 +179,14 @@ export const rotateSecret =
     assertConnected(integration, tenant_id);
     const previous_secret_valid_until = overlapSeconds > 0 ? new Date(Date.parse(at) + overlapSeconds * 1000).toISOString() : null;
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
+  };
+
+/** Ends the overlap of a rotation: the previous secret is accepted no longer. @throws Refusal not_found */
+export const dropPreviousSecret =
+  (tenant_id: string) =>
+  (integration: Integration): IntegrationEvent[] => {
+    assertConnected(integration, tenant_id);
+    return integration.sealed_previous_secret === null ? [] : [{ type: 'IntegrationPreviousSecretDropped', data: {} }];
   };
 
 /** Stores the same secrets, encrypted with another data key, unless they are not `sealed` any more. */

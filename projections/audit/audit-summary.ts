@@ -122,6 +122,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   IdentityUnlinked: 'unlinked the account {resource}',
   IntegrationConnected: 'connected the {provider} integration {resource}',
   IntegrationDisconnected: 'disconnected the integration {resource}',
+  IntegrationPreviousSecretDropped: 'dropped the previous secret of the integration {resource}',
   IntegrationSecretResealed: 'encrypted the secret of the integration {resource} with a new data key',
   IntegrationSecretRotated: 'rotated the secret of the integration {resource}',
   IntegrationUpdated: 'changed {fields} of the integration {resource}',

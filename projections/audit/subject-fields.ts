@@ -113,6 +113,7 @@ export const SUBJECT_FIELDS: Readonly<Record<string, FieldsOf>> = {
   IntegrationConnected: ({ sealed_secret: _, tenant_id: __, ...fields }) => ({ ...fields, is_paused: false, connected: true }),
   IntegrationUpdated: allFields,
   IntegrationSecretRotated: ({ sealed_secret: _, ...fields }) => ({ ...fields, secret: SECRET }),
+  IntegrationPreviousSecretDropped: () => ({ previous_secret_valid_until: null }),
   IntegrationDisconnected: () => ({ connected: false }),
   DatabaseCredentialStored: ({ sealed_password: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),
   IdentityLinked: ({ sealed_tokens: _, ...fields }) => ({ ...fields, connected: true, secret: SECRET }),

@@ -2,61 +2,10 @@ import type { z } from 'zod';
 import { REPLAY_WINDOW_MS } from '../../domain/webhooks/replay-guard.ts';
 import { defineList, defineQuery } from '../query.ts';
 import type { Page, PageWindow, Reads } from '../read-model.ts';
-import { type DeliveryListRow, type DeliveryRead, type OUTCOMES, type STATUSES, table } from './delivery.ts';
+import { type DeliveryListRow, type DeliveryRead, table } from './delivery.ts';
+import { type SelectedDeliveries, selectDeliveries, selectionArgs } from './delivery-selection.ts';
 
-export type DeliveryFilter = {
-  readonly integration_id?: string | undefined;
-  readonly agent_id?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly event?: string | undefined;
-  readonly outcome?: (typeof OUTCOMES)[number] | undefined;
-  readonly status?: (typeof STATUSES)[number] | undefined;
-  /** The earliest time of receipt, inclusive, and the latest one, exclusive. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-};
-
-/** The deliveries of a tenant that a filter selects. With `agent_ids`, only those of these agents. */
-export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
-
-type DeliveryListArgs = Omit<SelectedDeliveries, 'status'> & {
-  readonly stored_status?: string | undefined;
-  /** Set to list only unsettled deliveries: those whose message is published, or those whose message is not. */
-  readonly published?: true | undefined;
-  readonly unpublished?: true | undefined;
-};
-
-const deliveryList = defineList({ table, doc: 'list_doc' }, (db, args: DeliveryListArgs) => {
-  const { tenant_id, agent_ids, integration_id, agent_id, provider, event, outcome, from, to } = args;
-  const publishedThrough = db
-    .selectFrom('deliveries.publications as publication')
-    .select('publication.place')
-    .orderBy('publication.recorded', 'desc')
-    .limit(({ lit }) => lit(1));
-  return db
-    .selectFrom('deliveries.deliveries as delivery')
-    .where('delivery.tenant_id', '=', tenant_id)
-    .$if(agent_ids !== undefined, (query) => query.where(({ eb, fn, val }) => eb('delivery.agent_id', '=', fn.any(val(agent_ids!)))))
-    .$if(integration_id !== undefined, (query) => query.where('delivery.integration_id', '=', integration_id!))
-    .$if(agent_id !== undefined, (query) => query.where('delivery.agent_id', '=', agent_id!))
-    .$if(provider !== undefined, (query) => query.where('delivery.provider', '=', provider!))
-    .$if(event !== undefined, (query) => query.where('delivery.event', '=', event!))
-    .$if(outcome !== undefined, (query) => query.where('delivery.outcome', '=', outcome!))
-    .$if(args.stored_status !== undefined, (query) => query.where('delivery.status', '=', args.stored_status!))
-    .$if(args.published !== undefined, (query) => query.where('delivery.unsettled', '<=', publishedThrough))
-    .$if(args.unpublished !== undefined, (query) =>
-      query.where(({ eb, fn, val }) => eb('delivery.unsettled', '>', fn.coalesce(publishedThrough, val('')) as never)),
-    )
-    .$if(from !== undefined, (query) => query.where('delivery.received_at', '>=', from!))
-    .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!));
-});
-
-/** A delivery is dead if and only if its outcome is. */
-const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<DeliveryListArgs> => {
-  if (status === 'waiting') return { unpublished: true };
-  if (status === 'running') return { published: true };
-  return { stored_status: status, ...(status === 'dead' && outcome === undefined && { outcome: 'dead' }) };
-};
+const deliveryList = defineList({ table, doc: 'list_doc' }, selectDeliveries);
 
 /** The replay window as the arguments of `make_interval`: years, months, weeks, days, and hours. */
 const REPLAY_INTERVAL = [0, 0, 0, 0, REPLAY_WINDOW_MS / 3_600_000];
@@ -120,11 +69,12 @@ export type MarksReplays = (integration_id: string) => boolean | Promise<boolean
  */
 export const deliveryPage = async (
   reads: Reads,
-  { status, ...selected }: SelectedDeliveries,
+  selected: SelectedDeliveries,
   marksReplays: MarksReplays,
   window: PageWindow,
 ): Promise<Page> => {
-  const page = await reads.page(deliveryList, { ...selected, ...storedStatus({ ...selected, status }) }, window);
+  const { status } = selected;
+  const page = await reads.page(deliveryList, selectionArgs(selected), window);
   const found = JSON.parse(page.body) as StoredDoc[];
   const marked = await Promise.all(found.map(({ sha256, integration_id }) => sha256 !== null && marksReplays(integration_id)));
   const ids = found.filter((delivery, n) => marked[n] || delivery.status === 'waiting').map(({ id }) => id);

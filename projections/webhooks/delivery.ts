@@ -16,6 +16,7 @@ import { Origin, Step, stepOf } from './delivery-steps.ts';
 import { insertPublication, publicationTable } from './publication.ts';
 
 export const OUTCOMES = ['accepted', 'rejected', 'blocked', 'dead'] as const;
+export const MATCHED_SECRETS = ['current', 'previous'] as const;
 export const STATUSES = ['waiting', 'running', 'done', 'dead'] as const;
 
 export const DeliveryRead = z
@@ -51,7 +52,7 @@ export const DeliveryRead = z
         description: 'The SHA-256 of the body in hex',
         examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
       }),
-    matched_secret: z.enum(['current', 'previous']).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
+    matched_secret: z.enum(MATCHED_SECRETS).nullable().meta({ description: 'Which secret the signature matched; null if none' }),
     received_at: Timestamp.meta({ description: 'When the delivery was received' }),
     status: z.enum(STATUSES).nullable().meta({
       description:
@@ -130,6 +131,9 @@ export const table = {
     outcome: 'text',
     sha256: 'text',
     received_at: 'timestamptz',
+    reason: 'text',
+    provider_delivery_id: 'text',
+    matched_secret: 'text',
     status: 'text',
     place: 'text',
     message_id: 'text',
@@ -145,6 +149,7 @@ export const table = {
     { columns: ['tenant_id', 'provider', 'received_at', 'id'], withoutNull: 'provider' },
     { columns: ['tenant_id', 'event', 'received_at', 'id'], withoutNull: 'event' },
     { columns: ['tenant_id', 'outcome', 'received_at', 'id'] },
+    { columns: ['tenant_id', 'provider_delivery_id', 'received_at', 'id'], withoutNull: 'provider_delivery_id' },
     { columns: ['tenant_id', 'unsettled'], withoutNull: 'unsettled' },
     { columns: ['tenant_id', 'integration_id', 'received_at', 'id'] },
     { columns: ['tenant_id', 'integration_id', 'sha256', 'received_at', 'id'] },
@@ -266,7 +271,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
  */
 export const deliveries = {
   name: 'deliveries',
-  version: 6,
+  version: 7,
   categories: ['delivery', 'rejection', 'acknowledgement', 'publication', 'session'],
   tables: [table, publicationTable],
   on: {

@@ -1,21 +1,26 @@
 import type { z } from 'zod';
+import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
 import { defineList, defineQuery } from '../query.ts';
 import { type Doc, type Page, type PageWindow, type Reads, type Source, tenantCount } from '../read-model.ts';
 import { sortFields } from '../table.ts';
-import { integrationCounter, integrations, table, WebhookIntegrationRead } from './integration.ts';
+import { integrationCounter, integrations, table, type WebhookIntegrationRead } from './integration.ts';
 
 const from: Source<typeof table> = { projection: integrations.name, table };
 
 type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
-/** Turns the stored URL path into a complete URL. */
-const withUrl = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({ ...doc, url: publicUrl + doc.url });
+/** Completes a stored integration: with its URL instead of the path, and the events of its provider's samples. */
+const complete = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({
+  ...doc,
+  url: publicUrl + doc.url,
+  test_events: [...sampleEvents(doc.provider)],
+});
 
 /** Returns one integration as WebhookIntegrationRead; null if it does not exist or belongs to another tenant. */
 export const integrationById = async (reads: Reads, tenant_id: string, id: string, publicUrl: string): Promise<Doc | null> => {
   const found = await reads.one(from, { id });
   const doc = found && (JSON.parse(found.doc) as IntegrationDoc);
-  return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(withUrl(doc, publicUrl)) } : null;
+  return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(complete(doc, publicUrl)) } : null;
 };
 
 /**
@@ -30,7 +35,7 @@ export const lastDeliveries = async (
   return { last_delivery_at, last_delivery_on_previous_secret_at };
 };
 
-export const INTEGRATION_SORTS = sortFields(table, WebhookIntegrationRead);
+export const INTEGRATION_SORTS = sortFields(table, table.docs.doc);
 
 type IntegrationFilter = { readonly agent_id?: string | undefined; readonly provider?: string | undefined };
 
@@ -50,7 +55,7 @@ export const integrationPage = async (
   window: PageWindow,
 ): Promise<Page> => {
   const { body, next } = await reads.page(integrationList, { tenant_id, agent_id, provider }, window);
-  return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => withUrl(doc, publicUrl))), next };
+  return { body: JSON.stringify((JSON.parse(body) as IntegrationDoc[]).map((doc) => complete(doc, publicUrl))), next };
 };
 
 /** Returns the number of webhook integrations of the tenant. */

@@ -11,42 +11,52 @@ import { tenantCounter } from '../tenant-counter.ts';
 
 const OptionalTime = Timestamp.nullable().default(null);
 
-export const WebhookIntegrationRead = z
-  .object({
-    id: idOf('webhook integration'),
-    tenant_id: idOf('tenant'),
-    provider: z.enum(PROVIDERS).meta({ description: 'The service that sends the deliveries' }),
-    agent_id: idOf('agent', 'The agent that gets the deliveries'),
-    label: z.string().meta({ description: 'What people see in lists', examples: ['My repository'] }),
-    delivery_id_source: z
-      .string()
-      .nullable()
-      .meta({ description: 'The header or field with the delivery id, for providers that have no fixed one' }),
-    replay_guard: z
-      .enum(Integration.REPLAY_GUARDS)
-      .meta({ description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)' }),
-    event_filter: z.array(z.string()).meta({ description: 'The provider events to accept; if empty, all', examples: [['push']] }),
-    options: z.record(z.string(), z.unknown()).meta({ description: 'No provider has options yet', examples: [{}] }),
-    url: z.string().meta({
-      description: 'The URL to which the provider sends deliveries',
-      examples: ['https://annals.example.com/hooks/inbound/cj8b7tfq7xkwo886vompzom75'],
-    }),
-    secret_hint: z.string().meta({ description: 'The last characters of the secret', examples: ['…4f9c'] }),
-    previous_secret_valid_until: Timestamp.nullable().meta({
-      description: 'Until when the previous secret is accepted; null if it is not',
-      examples: [null],
-    }),
-    last_delivery_at: OptionalTime.meta({ description: 'When the last delivery was received' }),
-    last_delivery_on_previous_secret_at: OptionalTime.meta({
-      description: 'When the last delivery was signed with the previous secret',
-      examples: [null],
-    }),
-    is_paused: z.boolean().meta({ description: 'Whether deliveries are recorded as blocked' }),
-    paused_reason: z.string().nullable().meta({ description: 'Why the integration is paused' }),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  })
-  .meta({ id: 'WebhookIntegrationRead' });
+/** WebhookIntegrationRead as it is stored: without what follows from the provider. */
+const StoredIntegration = z.object({
+  id: idOf('webhook integration'),
+  tenant_id: idOf('tenant'),
+  provider: z.enum(PROVIDERS).meta({ description: 'The service that sends the deliveries' }),
+  agent_id: idOf('agent', 'The agent that gets the deliveries'),
+  label: z.string().meta({ description: 'What people see in lists', examples: ['My repository'] }),
+  delivery_id_source: z
+    .string()
+    .nullable()
+    .meta({ description: 'The header or field with the delivery id, for providers that have no fixed one' }),
+  replay_guard: z
+    .enum(Integration.REPLAY_GUARDS)
+    .meta({ description: 'What happens to a known body with a new delivery id: `mark` it, `block` it, or nothing (`off`)' }),
+  event_filter: z.array(z.string()).meta({ description: 'The provider events to accept; if empty, all', examples: [['push']] }),
+  options: z.record(z.string(), z.unknown()).meta({ description: 'No provider has options yet', examples: [{}] }),
+  url: z.string().meta({
+    description: 'The URL to which the provider sends deliveries',
+    examples: ['https://annals.example.com/hooks/inbound/cj8b7tfq7xkwo886vompzom75'],
+  }),
+  secret_hint: z.string().meta({ description: 'The last characters of the secret', examples: ['…4f9c'] }),
+  previous_secret_valid_until: Timestamp.nullable().meta({
+    description: 'Until when the previous secret is accepted; null if it is not',
+    examples: [null],
+  }),
+  secret_rotated_at: OptionalTime.meta({
+    description: 'When the secret was replaced the last time; null if it never was',
+    examples: [null],
+  }),
+  last_delivery_at: OptionalTime.meta({ description: 'When the last delivery was received' }),
+  last_delivery_on_previous_secret_at: OptionalTime.meta({
+    description: 'When the last delivery was signed with the previous secret',
+    examples: [null],
+  }),
+  is_paused: z.boolean().meta({ description: 'Whether deliveries are recorded as blocked' }),
+  paused_reason: z.string().nullable().meta({ description: 'Why the integration is paused' }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+export const WebhookIntegrationRead = StoredIntegration.extend({
+  test_events: z.array(z.string()).meta({
+    description: 'The events of which the platform has samples, which a test delivery can send',
+    examples: [['ping', 'push']],
+  }),
+}).meta({ id: 'WebhookIntegrationRead' });
 
 export const WebhookIntegrationSecret = WebhookIntegrationRead.extend({
   secret: z.string().meta({
@@ -76,7 +86,7 @@ export const table = {
     updated_at: 'timestamptz',
     last_delivery_at: 'timestamptz',
   },
-  docs: { doc: WebhookIntegrationRead },
+  docs: { doc: StoredIntegration },
   indexes: [{ columns: ['tenant_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
@@ -94,7 +104,7 @@ const patchLastDelivery = (event: Recorded<Extract<DeliveryEvent, { data: Uint8A
  */
 export const integrations = {
   name: 'integrations',
-  version: 2,
+  version: 3,
   categories: [Integration.category, 'delivery'],
   tables: [table, integrationCounter.table],
   on: {
@@ -113,7 +123,8 @@ export const integrations = {
     },
     IntegrationUpdated: ({ id, at, data }) => patch('integrations', { id }, { ...data, updated_at: at }),
     IntegrationSecretRotated: ({ id, at, data: { sealed_secret: _, ...fields } }) =>
-      patch('integrations', { id }, { ...fields, updated_at: at }),
+      patch('integrations', { id }, { ...fields, secret_rotated_at: at, updated_at: at }),
+    IntegrationPreviousSecretDropped: ({ id, at }) => patch('integrations', { id }, { previous_secret_valid_until: null, updated_at: at }),
     IntegrationSecretResealed: ({ id, at }) => patch('integrations', { id }, { updated_at: at }),
     GuardrailsReplaced: ({ id, at }) => patch('integrations', { id }, { updated_at: at }),
     IntegrationDisconnected: ({ id, at, meta }) => [

@@ -15,6 +15,7 @@ const required = readFileSync(join(import.meta.dirname, 'operations.txt'), 'utf8
  * to the console.
  */
 const FURTHER = [
+  'DELETE /tenant/{tenant_id}/webhook-integrations/{id}/previous-secret',
   'GET    /',
   'GET    /docs.md',
   'GET    /llms.txt',
@@ -24,6 +25,8 @@ const FURTHER = [
   'GET    /docs/scalar.js',
   'GET    /problems/{type}',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
+  'GET    /tenant/{tenant_id}/deliveries/problems',
+  'GET    /tenant/{tenant_id}/deliveries/summary',
   'GET    /tenant/{tenant_id}/diff',
   'GET    /tenant/{tenant_id}/effective-permissions',
   'GET    /tenant/{tenant_id}/events/{event_id}',

@@ -31,6 +31,8 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listWebhookIntegrations: 'a list that is not among those of decisions.md; each of them has it',
   listDeliveries: 'a list that is not among those of decisions.md; each of them has it',
   listTenantDeliveries: 'a list that is not among those of decisions.md; each of them has it',
+  summarizeDeliveries: 'sums over a period',
+  listDeliveryProblems: 'sums over a period',
   getJob: 'how far a job is now',
   listAgentIntegrations: 'a list that is not among those of decisions.md',
   listAgentMailboxes: 'a list that is not among those of decisions.md',

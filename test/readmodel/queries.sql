@@ -4610,6 +4610,106 @@ from
       51
   ) as "page";
 
+-- deliveryPage: for a reason
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."reason" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: with a delivery id of the provider
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."provider_delivery_id" = $3
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
+-- deliveryPage: of an integration, signed with the previous secret
+select
+  string_agg("page"."doc", $1) filter (
+    where
+      octet_length("page"."doc") <= 164482
+  ) as "body",
+  cast(count(*) as integer) as "found",
+  cast(
+    count(*) filter (
+      where
+        octet_length("page"."doc") <= 164482
+    ) as integer
+  ) as "held",
+  (array_agg("page"."value")) [50] as "value",
+  (array_agg("page"."id")) [50] as "id"
+from
+  (
+    select
+      "delivery"."list_doc" as "doc",
+      "delivery"."received_at" as "value",
+      "delivery"."id" as "id"
+    from
+      "deliveries"."deliveries" as "delivery"
+    where
+      "delivery"."tenant_id" = $2
+      and "delivery"."integration_id" = $3
+      and "delivery"."matched_secret" = $4
+    order by
+      "delivery"."received_at" desc,
+      "delivery"."id" desc
+    limit
+      51
+  ) as "page";
+
 -- deliveryPage: of some agents
 select
   string_agg("page"."doc", $1) filter (
@@ -7607,6 +7707,310 @@ where
   and "file"."sha256" = $2
 order by
   "file"."agent_id"
+limit
+  200;
+
+-- deliverySummary: of a tenant
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: of some agents, in buckets
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."agent_id" = any ($2)
+  and "delivery"."received_at" >= $3
+  and "delivery"."received_at" < $4
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: of some agents, in buckets
+select
+  width_bucket(
+    extract(
+      epoch
+      from
+        delivery.received_at
+    )::float8,
+    extract(
+      epoch
+      from
+        $1::timestamptz
+    )::float8,
+    extract(
+      epoch
+      from
+        $2::timestamptz
+    )::float8,
+    $3::int
+  ) as "bucket",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $4
+  and "delivery"."agent_id" = any ($5)
+  and "delivery"."received_at" >= $6
+  and "delivery"."received_at" < $7
+group by
+  "bucket",
+  "delivery"."outcome";
+
+-- deliverySummary: of an integration
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."integration_id" = $2
+  and "delivery"."matched_secret" = $3
+  and "delivery"."received_at" >= $4
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by agent
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by agent
+select
+  "delivery"."agent_id" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."agent_id",
+  "delivery"."outcome";
+
+-- deliverySummary: by integration
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by integration
+select
+  "delivery"."integration_id" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."integration_id",
+  "delivery"."outcome";
+
+-- deliverySummary: by provider
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by provider
+select
+  "delivery"."provider" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."provider",
+  "delivery"."outcome";
+
+-- deliverySummary: by event
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by event
+select
+  "delivery"."event" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."event",
+  "delivery"."outcome";
+
+-- deliverySummary: by reason
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by reason
+select
+  "delivery"."reason" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."reason",
+  "delivery"."outcome";
+
+-- deliverySummary: by secret
+select
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."outcome";
+
+-- deliverySummary: by secret
+select
+  "delivery"."matched_secret" as "key",
+  "delivery"."outcome",
+  count(*) as "count"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+group by
+  "delivery"."matched_secret",
+  "delivery"."outcome";
+
+-- deliveryProblems: of a tenant
+select
+  "delivery"."outcome",
+  "delivery"."reason",
+  "delivery"."integration_id",
+  count(*) as "count",
+  min("delivery"."received_at") as "first_at",
+  max("delivery"."received_at") as "last_at",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."outcome" in ($2, $3)
+group by
+  "delivery"."outcome",
+  "delivery"."reason",
+  "delivery"."integration_id"
+order by
+  "last_at" desc,
+  "example_id" desc
+limit
+  200;
+
+-- deliveryProblems: of a period
+select
+  "delivery"."outcome",
+  "delivery"."reason",
+  "delivery"."integration_id",
+  count(*) as "count",
+  min("delivery"."received_at") as "first_at",
+  max("delivery"."received_at") as "last_at",
+  (
+    array_agg(
+      delivery.id
+      order by
+        delivery.received_at desc,
+        delivery.id desc
+    )
+  ) [1] as "example_id"
+from
+  "deliveries"."deliveries" as "delivery"
+where
+  "delivery"."tenant_id" = $1
+  and "delivery"."received_at" >= $2
+  and "delivery"."received_at" < $3
+  and "delivery"."outcome" in ($4, $5)
+group by
+  "delivery"."outcome",
+  "delivery"."reason",
+  "delivery"."integration_id"
+order by
+  "last_at" desc,
+  "example_id" desc
 limit
   200;
 

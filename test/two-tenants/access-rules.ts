@@ -102,6 +102,7 @@ GET    /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:r
 PATCH  /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
 DELETE /tenant/{tenant_id}/webhook-integrations/{id}                    tenant:integrations:write
 POST   /tenant/{tenant_id}/webhook-integrations/{id}/rotate-secret      tenant:integrations:write
+DELETE /tenant/{tenant_id}/webhook-integrations/{id}/previous-secret    tenant:integrations:write
 GET    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:integrations:read
 PUT    /tenant/{tenant_id}/webhook-integrations/{id}/guardrails         tenant:integrations:write
 GET    /tenant/{tenant_id}/guardrails                                   tenant:integrations:read
@@ -113,6 +114,8 @@ POST   /tenant/{tenant_id}/webhook-integrations/{id}/replay             tenant:i
 GET    /tenant/{tenant_id}/jobs/{id}                                    tenant:integrations:read
 POST   /tenant/{tenant_id}/jobs/{id}/cancel                             tenant:integrations:write
 GET    /tenant/{tenant_id}/deliveries                                   tenant:read
+GET    /tenant/{tenant_id}/deliveries/summary                           tenant:read
+GET    /tenant/{tenant_id}/deliveries/problems                          tenant:integrations:read
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}                     tenant:read on delivery
 GET    /tenant/{tenant_id}/deliveries/{delivery_id}/body                tenant:read on delivery + runner
 POST   /tenant/{tenant_id}/deliveries/{delivery_id}/redeliver           tenant:integrations:write

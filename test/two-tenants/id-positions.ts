@@ -147,7 +147,7 @@ const idPositionsOf = (document: Document, path: string, call: OperationEntry): 
   );
   const inQuery = (call.parameters ?? [])
     .filter(({ in: where, name, schema }) => where === 'query' && (name.endsWith('_id') || containsId(document, schema)))
-    .filter(({ name }) => name !== 'resource_id' && name !== 'correlation_id')
+    .filter(({ name }) => !['resource_id', 'correlation_id', 'provider_delivery_id'].includes(name))
     .map(({ name }): IdPosition => ({ in: 'query', name, type: resourceTypeOf(path, name, 'query') }));
   return [...inPath, ...inQuery, ...inBody(document, path, bodyOf(document, call))];
 };

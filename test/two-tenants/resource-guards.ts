@@ -113,7 +113,7 @@ export const RESOURCE_GUARDS: readonly Mutant[] = [
     edits: [
       ['api/webhooks/delivery-list.ts', HOOK_OF, ') throw notFound();'],
       [
-        'projections/webhooks/delivery-list.queries.ts',
+        'projections/webhooks/delivery-selection.ts',
         ".where('delivery.tenant_id', '=', tenant_id)\n    .$if(agent_ids",
         ".$if(false, (query) => query.where('delivery.tenant_id', '=', tenant_id))\n    .$if(agent_ids",
       ],

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { integer } from '../../domain/fields.ts';
+import { invalid } from '../../domain/refusal.ts';
+import { deliveries } from '../../projections/webhooks/delivery.ts';
+import { deliveryProblems, deliverySummary } from '../../projections/webhooks/delivery-summary.queries.ts';
+import { DeliveryProblem, DeliverySummary, GROUPS } from '../../projections/webhooks/delivery-summary.ts';
+import { operation } from '../http/operation.ts';
+import { Decimal, TimeRange } from '../http/paging.ts';
+import { readableAgents, TenantFilter } from './delivery-list.ts';
+
+const MAX_BUCKETS = 120;
+
+/** Returns the end of the time that is divided into buckets: `to`, or now. @throws Refusal invalid */
+const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: string): string => {
+  if (from === undefined) throw invalid('/query/from', 'is required with buckets', 'required');
+  const end = to ?? now;
+  if (Date.parse(from) >= Date.parse(end)) throw invalid('/query/to', 'must be later than from');
+  return end;
+};
+
+/** The operations that count deliveries. */
+export const deliverySummaryOperations = {
+  summarizeDeliveries: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/deliveries/summary',
+    summary: 'Count deliveries by outcome',
+    details: 'Takes the filters of the list of deliveries, and counts only those that the caller may see.',
+    permit: 'tenant:read',
+    permissionNote:
+      'Requires the permission `tenant:read`. Counts the deliveries of the agents on which the caller has `agent:chat:read`; with `tenant:integrations:read`, all.',
+    query: z.strictObject({
+      ...TenantFilter,
+      buckets: Decimal(integer(1, MAX_BUCKETS))
+        .optional()
+        .meta({ description: 'Into how many equal parts the time from `from` to `to` (default: now) is divided' }),
+      group_by: z.enum(GROUPS).optional().meta({ description: 'The field by whose values the deliveries are counted, too' }),
+    }),
+    reply: DeliverySummary,
+    projection: deliveries.name,
+    noETag: true,
+    run: async (ctx, { tenant_id, buckets, group_by, ...filter }) => {
+      const to = buckets === undefined ? filter.to : endOfBuckets(filter, ctx.at());
+      const agent_ids = await readableAgents(ctx);
+      const summary = await deliverySummary(ctx.reads, { ...filter, to, tenant_id, agent_ids }, { buckets, group_by });
+      return { doc: JSON.stringify(summary), revision: null };
+    },
+  }),
+  listDeliveryProblems: operation({
+    method: 'get',
+    path: '/tenant/:tenant_id/deliveries/problems',
+    summary: 'Group rejected and dead deliveries',
+    details: 'By outcome, reason and integration: at most 200 groups, the latest first.',
+    permit: 'tenant:integrations:read',
+    query: z.strictObject(TimeRange),
+    reply: z.array(DeliveryProblem),
+    projection: deliveries.name,
+    noETag: true,
+    run: async (ctx, { tenant_id, from, to }) => ({
+      doc: JSON.stringify(await deliveryProblems(ctx.reads, { tenant_id, from, to })),
+      revision: null,
+    }),
+  }),
+};
