@@ -14,6 +14,8 @@ import { deliveryListPage } from './console/pages/delivery-list.ts';
 import { eventPage } from './console/pages/event.ts';
 import { eventListPage } from './console/pages/event-list.ts';
 import { overviewPage } from './console/pages/overview.ts';
+import { sessionPage } from './console/pages/session.ts';
+import { sessionListPage } from './console/pages/session-list.ts';
 
 /** The pages of the console. */
 export const consolePages: readonly Page[] = [
@@ -32,4 +34,6 @@ export const consolePages: readonly Page[] = [
   agentHistoryPage,
   agentSettingsPage,
   apiKeysPage,
+  sessionListPage,
+  sessionPage,
 ];

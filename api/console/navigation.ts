@@ -5,6 +5,7 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
   { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
   { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+  { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
   { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
   { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
   { label: 'API keys', icon: 'key-round', path: '/api-keys', permit: 'tenant:keys:write', hotkey: 'g k' },

@@ -17,6 +17,7 @@ import type { apiKeyOperations } from '../identity/api-key.ts';
 import type { meOperations } from '../identity/me.ts';
 import type { projectionAdminOperations } from '../operations/projection-admin.ts';
 import type { runnerPresenceOperations } from '../runners/runner-presence.ts';
+import type { auditSessionOperations } from '../sessions/audit-sessions.ts';
 import type { sessionOperations } from '../sessions/session.ts';
 import type { agentSkillOperations } from '../skills/agent-skills.ts';
 import type { skillOperations } from '../skills/skill.ts';
@@ -51,6 +52,8 @@ export type Rows = typeof agentOperations &
   typeof eventOperations &
   typeof meOperations &
   typeof sessionOperations &
+  typeof auditSessionOperations &
+  typeof modelOperations &
   typeof integrationOperations &
   ReturnType<typeof codeRefOperationsOf> &
   ReturnType<typeof projectionAdminOperations> &

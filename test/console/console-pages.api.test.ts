@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { consolePages } from '../../api/console-pages.ts';
 import { type ConsolePlatform, createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { seedSession } from '../fixtures/console-sessions.ts';
 import { addMember } from '../fixtures/users.ts';
 
 const p = await startConsole();
@@ -11,6 +12,7 @@ const integration = await createIntegration(p, agent);
 await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
 await deliver(p, integration, 'issues', { action: 'opened' }, 'sha256=forged');
 
+const session = await seedSession(p, agent);
 const accepted = await findDelivery(p, 'accepted');
 const rejected = await findDelivery(p, 'rejected');
 
@@ -21,6 +23,7 @@ const urlOf = (path: string, { tenant_id }: Pick<ConsolePlatform, 'tenant_id'> =
     .replace(':agent_id', agent)
     .replace(':delivery_id', accepted)
     .replace(':integration_id', integration)
+    .replace(':session_id', session.id)
     .replace(':event_id', p.eventsOf('AgentCreated')[0]!.event_id)
     .replace(':name', 'agents');
 

@@ -105,7 +105,7 @@ const payloadCard = ({ payload, payload_missing, outcome }: Detail, bodyPath: st
   );
 };
 
-const factsOf = (delivery: Detail, { params }: Visit) => {
+const factsOf = (delivery: Detail, { params, may }: Visit) => {
   const at = (rest: string) => tenantPath(params.tenant_id!, rest);
   const { id, provider, agent_id, integration_id, provider_delivery_id, sha256, size_bytes, caller, session_id, cause } = delivery;
   return facts({
@@ -120,7 +120,11 @@ const factsOf = (delivery: Detail, { params }: Visit) => {
     Size: `${size_bytes} bytes`,
     'SHA-256': sha256 ? shortId(sha256, 'the digest') : null,
     'Led here by': cause ? a({ href: at(`/deliveries/${cause.delivery_id}`) }, 'another delivery') : null,
-    Session: session_id ? shortId(session_id) : null,
+    Session: session_id
+      ? may('tenant:audit:read')
+        ? a({ href: at(`/sessions/${session_id}`) }, 'Open the session')
+        : shortId(session_id)
+      : null,
     Published: delivery.published_at ? exact(delivery.published_at) : null,
     Acknowledged: delivery.acknowledged_at ? exact(delivery.acknowledged_at) : null,
   });

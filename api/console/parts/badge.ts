@@ -27,6 +27,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   running: ['busy', 'circle-dot'],
   rebuilding: ['busy', 'refresh-cw'],
   ready: ['busy', 'circle-dot'],
+  cancelled: ['calm', 'ban'],
   inactive: ['calm', 'circle-dashed'],
 };
 

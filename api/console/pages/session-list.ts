@@ -1,0 +1,126 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
+import { filterTabs } from '../parts/filters.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { tags } from '../parts/tags.ts';
+import { ago, between, duration } from '../parts/time.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, table, caption, thead, tbody, tr, th, td, nav } = tags;
+
+type Found = ReplyOf<Rows['listTenantSessions']>;
+type Session = Found['items'][number];
+
+const STATUSES = ['running', 'waiting', 'completed', 'failed', 'cancelled', 'expired'] as const;
+const FILTERS: readonly FilterField[] = [
+  { name: 'agent_id', label: 'Agent', placeholder: 'its id' },
+  { name: 'user_id', label: 'User', placeholder: 'their id' },
+  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
+  { name: 'to', label: 'Until', placeholder: '2026-11-22T10:00:00Z' },
+];
+const NAMES = [...FILTERS.map(({ name }) => name), 'status'];
+
+const states = (visit: Visit) => {
+  const linkTo = (status: string | null) => withQuery(visit, { status, page: null });
+  return filterTabs('Filter by state', visit.query.get('status'), [
+    { value: null, label: 'All', href: linkTo(null) },
+    ...STATUSES.map((status) => ({ value: status, label: badge(status), href: linkTo(status) })),
+  ]);
+};
+
+const rowOf = ({ id, title, agent_name, user_name, status, message_count, started_at, completed_at }: Session, visit: Visit) =>
+  tr(
+    { 'data-kind': 'session', 'data-id': id },
+    td(
+      { class: 'main-cell' },
+      a(
+        { class: 'row-link', href: tenantPath(visit.params.tenant_id!, `/sessions/${id}`) },
+        span({ class: 'event' }, title ?? 'Untitled session'),
+      ),
+      div({ class: 'quiet' }, agent_name ?? 'an agent', user_name ? ` · for ${user_name}` : ''),
+    ),
+    td({ class: 'state-cell' }, badge(status)),
+    td({ class: 'number wide-only' }, String(message_count)),
+    td(
+      { class: 'number wide-only' },
+      completed_at ? duration(Math.max(0, between(started_at, completed_at))) : span({ class: 'quiet' }, '—'),
+    ),
+    td({ class: 'number' }, ago(started_at)),
+  );
+
+const COLUMNS = [
+  ['Session', ''],
+  ['State', ''],
+  ['Messages', 'number wide-only'],
+  ['Took', 'number wide-only'],
+  ['Started', 'number'],
+] as const;
+
+const sessionTable = ({ items }: Found, visit: Visit) =>
+  div(
+    { class: 'table-box' },
+    table(
+      { class: 'list' },
+      caption({ class: 'hidden' }, 'Sessions'),
+      thead(null, tr(null, ...COLUMNS.map(([name, of]) => th({ scope: 'col', class: of || null } as never, name)))),
+      tbody(null, ...items.map((session) => rowOf(session, visit))),
+    ),
+  );
+
+const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {
+  const last = Math.max(1, Math.ceil(total / per_page));
+  if (last === 1) return null;
+  const linkTo = (number: number) => withQuery(visit, { page: number === 1 ? null : String(number) });
+  return nav(
+    { 'aria-label': 'Pages of the list', class: 'pager' },
+    at > 1 ? a({ class: 'button', href: linkTo(at - 1) }, icon('arrow-left'), 'Newer') : span(null),
+    span({ class: 'quiet' }, `Page ${at} of ${last}, ${total.toLocaleString('en-US')} sessions`),
+    at < last ? a({ class: 'button', href: linkTo(at + 1), rel: 'next' }, 'Older', icon('arrow-right')) : span(null),
+  );
+};
+
+const nothing = (visit: Visit) =>
+  NAMES.some((name) => visit.query.get(name))
+    ? emptyState(
+        { icon: 'search', title: 'No session matches', why: 'The filters of this page leave none.' },
+        a({ class: 'button', href: visit.path }, 'Clear the filters'),
+      )
+    : emptyState(
+        { icon: 'message-square', title: 'No sessions yet', why: 'A runner starts a session when it processes a delivery or a cron run.' },
+        a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
+      );
+
+/** The sessions of a tenant, the newest first. */
+export const sessionListPage = page({
+  path: '/console/t/:tenant_id/sessions',
+  permit: 'tenant:audit:read',
+  nav: 'Sessions',
+  categories: ['session'],
+  asks: (visit) => ({
+    sessions: visit.ask(visit.rows.listTenantSessions, {
+      tenant_id: visit.params.tenant_id!,
+      ...(valuesIn(visit.query, [...NAMES, 'page']) as object),
+    }),
+  }),
+  title: () => 'Sessions',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ sessions }, visit) => {
+    const { status, ...filters } = valuesIn(visit.query, NAMES);
+    return [
+      heading('Sessions', 'What agents worked on, message by message, and what it cost.'),
+      div({ class: 'toolbar' }, states(visit), filterForm(visit.path, FILTERS, filters, status ? { status } : {})),
+      sessions.ok
+        ? sessions.value.items.length > 0
+          ? sessionTable(sessions.value, visit)
+          : nothing(visit)
+        : problemPanel(sessions.problem),
+      sessions.ok ? pages(sessions.value, visit) : null,
+    ];
+  },
+});

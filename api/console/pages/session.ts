@@ -1,0 +1,196 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { actionButton } from '../action.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card, facts } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { cents, count } from '../parts/money.ts';
+import { nextCursor } from '../parts/pager.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago, between, duration, exact } from '../parts/time.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, aside, div, li, ol, p, pre, span, strong } = tags;
+
+type Detail = ReplyOf<Rows['getTenantSession']>;
+type Message = Detail['messages'][number];
+type Models = ReadonlyMap<string, string>;
+
+const ROLES: Readonly<Record<Message['role'], readonly [string, 'user' | 'bot' | 'cpu' | 'square-terminal']>> = {
+  user: ['User', 'user'],
+  assistant: ['Agent', 'bot'],
+  system: ['System', 'cpu'],
+  tool: ['Tool', 'square-terminal'],
+};
+const OPEN = ['pending', 'running', 'waiting'];
+
+const useOf = ({ model_id, prompt_tokens, completion_tokens, cost_cents }: Message, models: Models): Child => {
+  const isUsed = prompt_tokens + completion_tokens > 0;
+  if (!isUsed && model_id === null) return null;
+  return div(
+    { class: 'message-use quiet' },
+    model_id ? span(null, icon('layers'), ' ', models.get(model_id) ?? shortId(model_id, 'the id of the model')) : null,
+    span(null, `${count(prompt_tokens)} in, ${count(completion_tokens)} out`),
+    span({ class: 'mono' }, cents(cost_cents, isUsed)),
+  );
+};
+
+const messageOf = (message: Message, models: Models) => {
+  const [name, symbol] = ROLES[message.role];
+  return li(
+    { class: `message ${message.role}`, 'data-kind': 'message', 'data-id': message.id, id: `m-${message.id}` },
+    div(
+      { class: 'message-head' },
+      span({ class: 'dot' }, icon(symbol)),
+      strong(null, name),
+      message.kind === 'waiting' ? badge('waiting', 'waits for an answer') : null,
+      span({ class: 'quiet' }, ago(message.created_at)),
+    ),
+    message.content === null
+      ? p({ class: 'quiet' }, 'The text can no longer be decrypted.')
+      : pre({ class: 'message-text' }, message.content),
+    useOf(message, models),
+  );
+};
+
+const conversation = ({ messages }: Detail, models: Models, next: string | null) =>
+  messages.length === 0
+    ? emptyState({ icon: 'message-square', title: 'No messages yet', why: 'The runner of the agent has appended none so far.' })
+    : div(
+        null,
+        ol({ class: 'messages' }, ...messages.map((message) => messageOf(message, models))),
+        next === null ? null : div({ class: 'actions' }, a({ class: 'button', href: next }, 'Later messages', icon('arrow-right'))),
+      );
+
+const agentFacts = ({ session }: Detail, models: Models, at: (rest: string) => string) =>
+  facts({
+    Agent: a({ href: at(`/agents/${session.agent_id}`) }, session.agent_name ?? 'Open the agent'),
+    Revision: a(
+      { href: at(`/agents/${session.agent_id}?as_of=${encodeURIComponent(session.position)}`), 'data-revision': session.agent_revision },
+      `${session.agent_revision}, as it was then`,
+    ),
+    Models:
+      session.model_ids.length === 0
+        ? 'none'
+        : ol({ class: 'model-chain' }, ...session.model_ids.map((id) => li(null, models.get(id) ?? shortId(id, 'the id of the model')))),
+  });
+
+const costFacts = ({ session, total_tokens, prompt_tokens, completion_tokens, total_cost_cents }: Detail) =>
+  facts({
+    Cost: strong(null, cents(total_cost_cents, total_tokens > 0)),
+    Tokens: `${count(total_tokens)}: ${count(prompt_tokens)} in, ${count(completion_tokens)} out`,
+    Messages: count(session.message_count),
+  });
+
+const originFacts = ({ session, user_email, user_name }: Detail, at: (rest: string) => string) =>
+  facts({
+    Session: shortId(session.id),
+    Delivery: session.delivery_id ? a({ href: at(`/deliveries/${session.delivery_id}`) }, 'Open the delivery') : null,
+    'Cron run': session.cron_occurrence_id ? shortId(session.cron_occurrence_id, 'the id of the occurrence') : null,
+    User: user_email ? span(null, user_name ?? user_email) : null,
+    Started: exact(session.started_at),
+    Ended: session.completed_at ? exact(session.completed_at) : null,
+    Took: session.completed_at ? duration(Math.max(0, between(session.started_at, session.completed_at))) : null,
+    Expires: OPEN.includes(session.status) ? exact(session.expires_at) : null,
+  });
+
+const filesCard = ({ attachments }: Detail) =>
+  attachments.length === 0
+    ? null
+    : card(
+        'Files',
+        ol(
+          { class: 'lines' },
+          ...attachments.map(({ filename, size_bytes, sha256, content_type }) =>
+            li(
+              null,
+              span(null, filename, ' ', span({ class: 'quiet' }, content_type)),
+              span({ class: 'quiet' }, `${count(size_bytes)} bytes `, shortId(sha256, 'the digest')),
+            ),
+          ),
+        ),
+      );
+
+/** Whoever may assign work to the agent may cancel its sessions. */
+const mayCancel = (access: Readonly<Record<string, unknown>> | null, { session }: Detail): boolean =>
+  OPEN.includes(session.status) &&
+  ((access?.permissions ?? []) as readonly { id: string; allowed: boolean }[]).some(({ id, allowed }) => id === 'agent:assign' && allowed);
+
+const ending = ({ session: { summary, error } }: Detail): Child =>
+  summary || error
+    ? card(
+        error ? 'Why it failed' : 'What it achieved',
+        pre({ class: error ? 'message-text bad' : 'message-text' }, error ?? summary ?? ''),
+      )
+    : null;
+
+/** One session: its conversation, what each message cost, and the agent as it was at the start. */
+export const sessionPage = page({
+  path: '/console/t/:tenant_id/sessions/:session_id',
+  permit: 'tenant:audit:read',
+  nav: 'Sessions',
+  categories: ['session'],
+  asks: (visit: Visit) => {
+    const { ask, rows, params, query } = visit;
+    const tenant_id = params.tenant_id!;
+    const cursor = query.get('cursor');
+    const session = ask(rows.getTenantSession, { tenant_id, session_id: params.session_id!, ...(cursor ? { cursor } : {}) });
+    return {
+      session,
+      models: ask(rows.listModels, { tenant_id, limit: 200 }),
+      access: session.then((found) =>
+        found.ok ? ask(rows.readEffectivePermissions, { tenant_id, agent_id: found.value.session.agent_id }) : found,
+      ),
+    };
+  },
+  title: ({ session }) => (session.ok ? (session.value.session.title ?? 'Session') : 'Session'),
+  trail: ({ params, tenant }) => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Sessions', tenantPath(params.tenant_id!, '/sessions')],
+  ],
+  view: ({ session, models, access }, visit) => {
+    if (!session.ok) return [heading('Session', null), problemPanel(session.problem)];
+    const { value } = session;
+    const { id, title, status, agent_name } = value.session;
+    const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+    const names: Models = new Map(models.ok ? models.value.map((model) => [model.id, model.slug]) : []);
+    const next = nextCursor(session);
+    const cancel = mayCancel(access.ok ? (access.value as never) : null, value)
+      ? actionButton(visit, visit.rows.cancelSession, { tenant_id: visit.params.tenant_id!, session_id: id }, 'Cancel the session', {
+          icon: 'ban',
+          look: 'danger',
+          confirm: 'The runner is told to stop. What it has done so far stays.',
+        })
+      : null;
+    return [
+      div(
+        { 'data-kind': 'session', 'data-id': id, 'data-position': session.position },
+        heading(
+          span(null, title ?? 'Untitled session', ' ', badge(status)),
+          span(null, `${agent_name ?? 'An agent'} · `, ago(value.session.started_at)),
+          cancel,
+        ),
+        div(
+          { class: 'detail' },
+          div(
+            { class: 'detail-main' },
+            ending(value),
+            card('Conversation', conversation(value, names, next && withQuery(visit, { cursor: next }))),
+            filesCard(value),
+          ),
+          aside(
+            { class: 'detail-side', 'aria-label': 'Facts' },
+            card('Cost', costFacts(value)),
+            card('Agent', agentFacts(value, names, at)),
+            card('Origin', originFacts(value, at), value.session.delivery_id ? null : p({ class: 'quiet' }, 'It processes no delivery.')),
+          ),
+        ),
+      ),
+    ];
+  },
+});

@@ -1,0 +1,168 @@
+import { jsx } from 'hono/jsx';
+import { type Child, tags } from './tags.ts';
+
+const { figure, figcaption, table, caption, thead, tbody, tr, th, td, div, ul, li, span } = tags;
+
+/** The most bars that a chart has. More buckets are added up with their neighbours. */
+export const MAX_BUCKETS = 120;
+
+export type ChartTone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm' | 'accent';
+
+/** One part of each bar. `tone` is its colour; the pattern follows from its place among the parts. */
+export type ChartSeries = { readonly label: string; readonly tone: ChartTone };
+
+/** One bar: `label` names it in full, `values` has the number of each series, `href` leads to what it counts. */
+export type ChartBucket = { readonly label: string; readonly values: readonly number[]; readonly href?: string };
+
+export type Chart = {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly title: string;
+  readonly series: readonly ChartSeries[];
+  readonly buckets: readonly ChartBucket[];
+  /** How a number is written; by default, with thousands separators. */
+  readonly format?: (value: number) => string;
+  /** What the first column of the table is called. */
+  readonly bucketName?: string;
+};
+
+const [WIDTH, HEIGHT, GRID_LINES] = [960, 160, 4];
+
+const svg = (name: string, attributes: Readonly<Record<string, unknown>>, ...children: Child[]) => jsx(name, attributes, ...children);
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/** Adds up neighbours so that at most MAX_BUCKETS are left. */
+export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] => {
+  const size = Math.ceil(buckets.length / MAX_BUCKETS);
+  if (size <= 1) return buckets;
+  return Array.from({ length: Math.ceil(buckets.length / size) }, (_, index) => {
+    const group = buckets.slice(index * size, (index + 1) * size);
+    const values = group[0]!.values.map((__, n) => sumOf(group.map((one) => one.values[n] ?? 0)));
+    return { label: group.length > 1 ? `${group[0]!.label} to ${group.at(-1)!.label}` : group[0]!.label, values };
+  });
+};
+
+/** The marks that tell series apart without colour: none, stripes, dots, crosses, lines. */
+const MARKS: readonly (readonly Child[])[] = [
+  [],
+  [svg('path', { d: 'M-2 2 2 -2M0 8 8 0M6 10 10 6', class: 'mark-line' })],
+  [svg('circle', { cx: 4, cy: 4, r: 1.7, class: 'mark-dot' })],
+  [svg('path', { d: 'M0 0 8 8M8 0 0 8', class: 'mark-line' })],
+  [svg('path', { d: 'M0 4h8', class: 'mark-line' })],
+];
+
+const patternId = (id: string, index: number): string => `${id}-p${index}`;
+
+const patternOf = (id: string, { tone }: ChartSeries, index: number) =>
+  svg(
+    'pattern',
+    { id: patternId(id, index), width: 8, height: 8, patternUnits: 'userSpaceOnUse', class: `tone-${tone}` },
+    svg('rect', { width: 8, height: 8, class: 'mark-ground' }),
+    ...MARKS[index % MARKS.length]!,
+  );
+
+/** A round number that is not below `value`, for the top of the axis. */
+export const axisTop = (value: number): number => {
+  if (value <= 0) return 1;
+  const unit = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 2, 2.5, 5, 10].find((one) => one * unit >= value * (1 - 1e-9)) ?? 10;
+  return factor * unit;
+};
+
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+
+const barOf = ({ id, series, format = String }: Chart, { label, values, href }: ChartBucket, index: number, scale: Scale) => {
+  const { step, top } = scale;
+  const gap = step > 6 ? Math.min(step * 0.22, 8) : 0.6;
+  const place = { x: rounded(index * step + gap / 2), width: rounded(step - gap) };
+  let base = HEIGHT;
+  const parts = values.map((value, n) => {
+    const height = (value / top) * HEIGHT;
+    base -= height;
+    return value > 0 ? svg('rect', { ...place, y: rounded(base), height: rounded(height), fill: `url(#${patternId(id, n)})` }) : null;
+  });
+  const said = `${label}: ${series.map((one, n) => `${format(values[n] ?? 0)} ${one.label}`).join(', ')}`;
+  const group = svg(
+    'g',
+    { class: 'bar' },
+    svg('title', {}, said),
+    svg('rect', { ...place, y: 0, height: HEIGHT, class: 'bar-area' }),
+    ...parts,
+  );
+  return href === undefined ? group : svg('a', { href, tabindex: -1, 'aria-hidden': 'true' }, group);
+};
+
+type Scale = { readonly step: number; readonly top: number };
+
+const drawing = (chart: Chart, scale: Scale) => {
+  const { id, title, series, buckets } = chart;
+  const lines = Array.from({ length: GRID_LINES }, (_, n) => rounded((n / GRID_LINES) * HEIGHT));
+  return svg(
+    'svg',
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-labelledby': `${id}-title`, class: 'chart-bars' },
+    svg('title', { id: `${id}-title` }, title),
+    svg('defs', {}, ...series.map((one, index) => patternOf(id, one, index))),
+    ...lines.map((y) => svg('path', { d: `M0 ${y}H${WIDTH}`, class: 'grid-line' })),
+    ...buckets.map((bucket, index) => barOf(chart, bucket, index, scale)),
+  );
+};
+
+const swatch = (id: string, index: number) =>
+  svg(
+    'svg',
+    { viewBox: '0 0 16 16', class: 'swatch', 'aria-hidden': 'true' },
+    svg('rect', { width: 16, height: 16, rx: 3, fill: `url(#${patternId(id, index)})` }),
+  );
+
+const legendOf = ({ id, series, buckets, format = String }: Chart) =>
+  ul(
+    { class: 'legend' },
+    ...series.map(({ label }, index) =>
+      li(
+        null,
+        swatch(id, index),
+        span(null, label),
+        span({ class: 'quiet' }, format(sumOf(buckets.map(({ values }) => values[index] ?? 0)))),
+      ),
+    ),
+  );
+
+const tableOf = ({ title, series, buckets, format = String, bucketName = 'Time' }: Chart) =>
+  div(
+    { class: 'hidden' },
+    table(
+      null,
+      caption(null, title),
+      thead(null, tr(null, th({ scope: 'col' }, bucketName), ...series.map(({ label }) => th({ scope: 'col' }, label)))),
+      tbody(
+        null,
+        ...buckets.map(({ label, values }) =>
+          tr(null, th({ scope: 'row' }, label), ...series.map((_, index) => td(null, format(values[index] ?? 0)))),
+        ),
+      ),
+    ),
+  );
+
+const plain = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
+
+/**
+ * Stacked bars as SVG, with a legend, and the same numbers as a table for screen readers. Colours come with patterns.
+ */
+export const barChart = (given: Chart): Child => {
+  const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };
+  const { title, buckets, format } = chart;
+  const top = axisTop(Math.max(0, ...buckets.map(({ values }) => sumOf(values))));
+  const ends = [buckets[0], buckets.length > 4 ? buckets[buckets.length >> 1] : undefined, buckets.at(-1)];
+  return figure(
+    { class: 'chart', 'data-chart': given.id },
+    figcaption({ class: 'chart-head' }, span({ class: 'chart-title' }, title), legendOf(chart)),
+    div(
+      { class: 'chart-plot' },
+      span({ class: 'chart-top', 'aria-hidden': 'true' }, format(top)),
+      drawing(chart, { step: WIDTH / Math.max(1, buckets.length), top }),
+    ),
+    div({ class: 'chart-axis', 'aria-hidden': 'true' }, ...ends.flatMap((one) => (one ? [span(null, one.label)] : []))),
+    tableOf(chart),
+  );
+};

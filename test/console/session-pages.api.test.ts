@@ -1,0 +1,86 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { barChart, MAX_BUCKETS } from '../../api/console/parts/chart.ts';
+import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { seedSession } from '../fixtures/console-sessions.ts';
+import { addMember } from '../fixtures/users.ts';
+
+const p = await startConsole();
+const keyOf = async (role: 'ADMIN' | 'MEMBER' | 'AUDITOR') =>
+  p.signIn((await addMember(p, role, p.tenant_id, `s-${role}@example.com`)).key);
+
+const emptyList = await p.open(`${p.base}/sessions`);
+
+const agent = await createAgent(p, 'Reviewer');
+const integration = await createIntegration(p, agent);
+await deliver(p, integration, 'push', { zen: 'x' });
+const delivery = await findDelivery(p, 'accepted');
+const session = await seedSession(p, agent, { delivery_id: delivery });
+
+test('without sessions, the list says what would be there; a filter without hits offers to clear it', async () => {
+  assert.match(emptyList.text, /data-empty[\s\S]+No sessions yet[\s\S]+Open the agents/);
+  assert.match((await p.open(`${p.base}/sessions?status=failed`)).text, /data-empty[\s\S]+Clear the filters/);
+});
+
+test('a session shows its messages with tokens and cost, its delivery, and the agent as it was at the start', async () => {
+  const { status, text } = await p.open(`${p.base}/sessions/${session.id}`);
+  assert.is(status, 200, text);
+  assert.match(
+    text,
+    /Please review pull request 42\.[\s\S]+never ends[\s\S]+12,400 in, 860 out[\s\S]+\$0\.05[\s\S]+waits for an answer[\s\S]+below \$0\.01/,
+  );
+  assert.match(text, new RegExp(`/deliveries/${delivery}`));
+  const { body } = await p.send('GET', `${p.tenant}/sessions/${session.id}`);
+  const { position, agent_revision } = (body as { session: { position: string; agent_revision: number } }).session;
+  assert.ok(text.includes(`/agents/${agent}?as_of=${encodeURIComponent(position)}" data-revision="${agent_revision}"`), text);
+  assert.match((await p.open(`${p.base}/deliveries/${delivery}`)).text, new RegExp(`/sessions/${session.id}`));
+});
+
+test('the list shows the session with its agent and state', async () => {
+  const { text } = await p.open(`${p.base}/sessions?status=waiting`);
+  assert.match(text, new RegExp(`data-kind="session" data-id="${session.id}"[\\s\\S]+Review of pull request 42[\\s\\S]+Reviewer`));
+});
+
+test('only who may assign work to the agent gets the button that cancels a session, and it cancels it', async () => {
+  const path = `${p.base}/sessions/${session.id}`;
+  const [admin, auditor, member] = [await keyOf('ADMIN'), await keyOf('AUDITOR'), await keyOf('MEMBER')];
+  assert.match((await p.open(path, admin)).text, /data-form="cancelSession"/);
+  const seen = await p.open(path, auditor);
+  assert.is(seen.status, 200);
+  assert.not.match(seen.text, /data-form="cancelSession"/);
+  assert.is((await p.open(path, member)).status, 404);
+  assert.is((await p.open(`${p.base}/sessions`, member)).status, 404);
+  const fields = { ':tenant_id': p.tenant_id, ':session_id': session.id, _key: crypto.randomUUID(), _return: path };
+  assert.is((await p.submit('/console/run/cancelSession', fields)).status, 303);
+  await p.waitForProjections();
+  const { text } = await p.open(path);
+  assert.match(text, /data-state="cancelled"/);
+  assert.not.match(text, /data-form="cancelSession"/);
+});
+
+test('a chart has at most 120 bars, which add up to the same total, and a table with the same numbers', () => {
+  const buckets = Array.from({ length: 500 }, (_, n) => ({ label: `hour ${n}`, values: [n % 7, 1] }));
+  const series = [
+    { label: 'accepted', tone: 'good' },
+    { label: 'rejected', tone: 'bad' },
+  ] as const;
+  const text = String(barChart({ id: 'c', title: 'Deliveries', series, buckets }));
+  const bars = text.match(/class="bar"/g)!.length;
+  assert.ok(bars <= MAX_BUCKETS && bars > MAX_BUCKETS / 2, String(bars));
+  const cells = [...text.matchAll(/<td>([\d,]+)<\/td>/g)].map((found) => Number(found[1]!.replaceAll(',', '')));
+  assert.is(cells.length, bars * 2);
+  assert.is(
+    cells.reduce((sum, value) => sum + value, 0),
+    buckets.flatMap(({ values }) => values).reduce((sum, value) => sum + value, 0),
+  );
+  assert.match(text, /role="img" aria-labelledby="c-title"[\s\S]*<title id="c-title">Deliveries/);
+  assert.match(text, /fill="url\(#c-p1\)"/);
+  assert.not.match(text, / style="/);
+});
+
+test('the console stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();
