@@ -16,10 +16,12 @@ import { eventListPage } from './console/pages/event-list.ts';
 import { overviewPage } from './console/pages/overview.ts';
 import { sessionPage } from './console/pages/session.ts';
 import { sessionListPage } from './console/pages/session-list.ts';
+import { startPage } from './console/pages/start.ts';
 
 /** The pages of the console. */
 export const consolePages: readonly Page[] = [
   overviewPage,
+  startPage,
   deliveryListPage,
   deliveryPage,
   agentListPage,

@@ -13,8 +13,12 @@ type Look = {
   readonly icon?: IconName;
   /** `primary` for the main action of a page, `danger` for one that takes something away. */
   readonly look?: 'primary' | 'danger' | 'small' | 'ghost' | 'ghost small' | 'ghost small marked';
-  /** The page after the change; otherwise that of the resource. */
+  /** The page after the change; otherwise that of the resource. A new resource is shown in any case. */
   readonly returnTo?: string;
+  /** The page after the change, also after one that creates a resource. */
+  readonly next?: string;
+  /** Whether the link or button has the focus when the page opens. */
+  readonly isFirst?: boolean;
   /** Decides the permissions on an agent; without it, an action on an agent is not shown. */
   readonly onAgent?: MayOnAgent | undefined;
 };
@@ -41,9 +45,11 @@ const classOf = (...names: (string | undefined)[]): string => names.filter((name
 /** A link to the form of an operation; null if the visitor may not call it. `params` fills in its fields. */
 export const formLink = (visit: Visit, row: Operation, params: ActionParams, label: string, look: Look = {}): Child => {
   if (!isShown(visit, row, look.onAgent)) return null;
-  const query = new URLSearchParams({ ...params, return_to: look.returnTo ?? visit.path });
+  const to: Record<string, string> = look.next ? { next: look.next } : { return_to: look.returnTo ?? visit.path };
+  const query = new URLSearchParams({ ...params, ...to });
   const content = [look.icon ? icon(look.icon) : null, span(null, label)];
-  return a({ class: classOf('button', look.look), href: `/console/run/${operationIdOf(visit, row)}?${query}` }, ...content);
+  const href = `/console/run/${operationIdOf(visit, row)}?${query}`;
+  return a({ class: classOf('button', look.look), href, autofocus: look.isFirst ?? null } as never, ...content);
 };
 
 /**
@@ -63,7 +69,7 @@ export const actionButton = (visit: Visit, row: Operation, params: ActionParams,
   const content = [look.icon ? icon(look.icon) : null, span({ class: look.isIconOnly ? 'hidden' : '' }, label)];
   const act = (...children: Child[]) =>
     form({ method: 'post', action: `/console/run/${operation}`, class: 'action', 'data-form': operation }, ...fields, ...children);
-  if (look.confirm === undefined) return act(button({ class: classOf(look.look) }, ...content));
+  if (look.confirm === undefined) return act(button({ class: classOf(look.look), autofocus: look.isFirst ?? null } as never, ...content));
   const id = `confirm-${operation}-${Object.values(params).at(-1) ?? ''}`;
   return span(
     { class: 'action' },

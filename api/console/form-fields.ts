@@ -12,6 +12,8 @@ export type Choices = Readonly<Record<string, readonly (readonly [id: string, na
 export type Shown = {
   readonly errors: ReadonlyMap<string, readonly string[]>;
   readonly choices: Choices;
+  /** The pointer of the field that has the focus when the page opens. */
+  readonly focus?: string | undefined;
 };
 
 type Drawing = Shown & { readonly at: string; readonly value: unknown };
@@ -33,11 +35,12 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     : null;
 
 /** The attributes that tie a control to its help and its errors. */
-const described = (field: Field, { at, errors }: Drawing) => {
+const described = (field: Field, { at, errors, focus }: Drawing) => {
   const texts = [...(helpOf(field) ? [`${idOf(at)}-help`] : []), ...(errors.has(at) ? [`${idOf(at)}-error`] : [])];
   return {
     id: idOf(at),
     name: at,
+    autofocus: focus === at ? true : null,
     'aria-describedby': texts.join(' ') || null,
     'aria-invalid': errors.has(at) ? 'true' : null,
   };

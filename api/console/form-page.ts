@@ -9,7 +9,7 @@ import { problemPanel } from './parts/problem-panel.ts';
 import { copyButton } from './parts/short-id.ts';
 import { type Child, tags } from './parts/tags.ts';
 
-const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code } = tags;
+const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre } = tags;
 
 /** A form as it is drawn: whose it is, what it shows, and what the change is compared with. */
 export type DrawnForm = {
@@ -25,6 +25,7 @@ export type DrawnForm = {
   readonly etag: string | null;
   readonly key: string;
   readonly returnTo: string | null;
+  readonly next: string | null;
   readonly choices: Choices;
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
   readonly problem: Problem | null;
@@ -38,11 +39,12 @@ export const isDangerous = (operation: string): boolean => DANGEROUS.test(operat
 const hidden = (name: string, value: string | null) => (value === null ? null : input({ type: 'hidden', name, value }));
 
 /** What `If-Match` and `Idempotency-Key` need, and what an unchanged field is compared with. */
-const controls = ({ drawn, etag, key, returnTo, params, form: { path } }: DrawnForm): readonly Child[] => [
+const controls = ({ drawn, etag, key, returnTo, next, params, form: { path } }: DrawnForm): readonly Child[] => [
   hidden('_key', key),
   hidden('_etag', etag),
   hidden('_drawn', drawn === undefined ? null : JSON.stringify(drawn)),
   hidden('_return', returnTo),
+  hidden('_next', next),
   ...Object.entries(params)
     .filter(([name, value]) => value !== '' || !path.includes(name))
     .map(([name, value]) => hidden(`:${name}`, value)),
@@ -100,7 +102,8 @@ const tone = (operation: string): string => (isDangerous(operation) ? 'danger' :
 /** Draws the form of an operation. It works without script. */
 export const formView = (drawn: DrawnForm): Child => {
   const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
-  const shown = { errors: errorMap(errors), choices };
+  const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
+  const shown = { errors: errorMap(errors), choices, focus: errors[0]?.pointer ?? first?.pointer };
   const missing = fields.path.filter((name) => !params[name]);
   return form(
     { method: 'post', action: `/console/run/${operation}`, class: 'card form', autocomplete: 'off', 'data-form': operation },
@@ -131,7 +134,11 @@ export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[]
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** The page after a change whose reply has a secret. Nothing shows the secret again. */
-export const secretPage = (row: Operation, reply: unknown, target: string): readonly Child[] => {
+export const secretPage = (
+  row: Operation,
+  reply: unknown,
+  { target, command }: { readonly target: string; readonly command: string | null },
+): readonly Child[] => {
   const fields = Object.entries((reply ?? {}) as Record<string, unknown>);
   const isSecret = (name: string) =>
     /^(key|secret|token|seed|creds|credentials|invitation_url|url|password|link)$|_(key|secret|token|seed|url)$/.test(name);
@@ -153,8 +160,16 @@ export const secretPage = (row: Operation, reply: unknown, target: string): read
           div({ class: 'copyable' }, code(null, String(value)), copyButton(String(value), labelOf(name))),
         ),
       ),
+      command === null
+        ? null
+        : div(
+            { class: 'secret-value' },
+            h2(null, 'Start the runner'),
+            p({ class: 'quiet' }, 'In another terminal. It prints each delivery, and acknowledges it.'),
+            div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the command')),
+          ),
       dl({ class: 'facts' }, ...others.map(([name, value]) => div(null, dt(null, labelOf(name)), dd(null, String(value))))),
-      div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target }, 'I have copied it')),
+      div({ class: 'actions form-actions' }, a({ class: 'button primary', href: target, autofocus: true } as never, 'I have copied it')),
     ),
   ];
 };

@@ -23,8 +23,10 @@ import type { agentSkillOperations } from '../skills/agent-skills.ts';
 import type { skillOperations } from '../skills/skill.ts';
 import type { agentToolOperations } from '../tools/agent-tools.ts';
 import type { toolOperations } from '../tools/tool.ts';
+import type { agentIntegrationOperations } from '../webhooks/agent-integrations.ts';
 import type { deliveryOperationsOf } from '../webhooks/delivery.ts';
 import type { integrationOperations } from '../webhooks/integration.ts';
+import type { testDeliveryOperationsOf } from '../webhooks/test-delivery.ts';
 
 type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
 
@@ -55,6 +57,8 @@ export type Rows = typeof agentOperations &
   typeof auditSessionOperations &
   typeof modelOperations &
   typeof integrationOperations &
+  typeof agentIntegrationOperations &
+  ReturnType<typeof testDeliveryOperationsOf> &
   ReturnType<typeof codeRefOperationsOf> &
   ReturnType<typeof projectionAdminOperations> &
   ReturnType<typeof runnerPresenceOperations> &

@@ -15,6 +15,7 @@ import { afterToken, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
+import { runnerCommand } from './runner-command.ts';
 import { tenantPath, type Visit } from './visit.ts';
 
 const MAX_FORM_BYTES = 4 * 1_024 * 1_024;
@@ -27,7 +28,10 @@ type Run = {
   readonly row: Operation;
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
+  /** The page after the change, unless it creates a resource, which then is shown. */
   readonly returnTo: string | null;
+  /** The page after the change in any case. */
+  readonly next: string | null;
 };
 
 const show = (
@@ -53,8 +57,8 @@ const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams):
   const visit = await identify(c, deps, params);
   if (visit instanceof Response) return visit;
   if (!row || !form || !(await mayRun(visit, row, params))) return showUnknown(c, deps, visit);
-  const returnTo = fields.get('_return') ? consolePath(fields.get('_return')) : null;
-  return { c, deps, visit, operation, row, form, params, returnTo };
+  const pathIn = (name: string) => (fields.get(name) ? consolePath(fields.get(name)) : null);
+  return { c, deps, visit, operation, row, form, params, returnTo: pathIn('_return'), next: pathIn('_next') };
 };
 
 const newKey = (): string => crypto.randomUUID();
@@ -63,9 +67,9 @@ const newKey = (): string => crypto.randomUUID();
 const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const choices = await readChoices(visit, form, { operations: deps.operations, params });
-  const returnTo = run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
+  const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null };
-  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, ...shown }, ...before);
+  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, next: run.next, ...shown }, ...before);
 };
 
 /** The fields of a body that a link to the form fills in. Secrets are not taken from an address. */
@@ -80,7 +84,7 @@ const fieldsOfLink = (c: Context, { path, body, query }: Form): URLSearchParams 
   const inBody = new Set(body?.kind === 'group' ? body.fields.map(({ name }) => name) : []);
   const fields = new URLSearchParams();
   for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (name === 'return_to') fields.set('_return', value);
+    if (name === 'return_to' || name === 'next') fields.set(name === 'next' ? '_next' : '_return', value);
     else if (path.includes(name) || (name === 'tenant_id' && !inBody.has(name))) fields.set(`:${name}`, value);
     else if (query.some((field) => field.name === name)) fields.append(`?${name}`, value);
     else if (inBody.has(name)) fields.append(`/${name}`, value);
@@ -136,11 +140,20 @@ const headersOf = ({ row }: Run, { key, etag }: Sent): Record<string, string> =>
   ...(etag !== null && !row.noETag ? { 'if-match': etag } : {}),
 });
 
+/** Shows a new secret, for a runner key with the command that uses it. */
+const showSecret = async (run: Run, reply: unknown, target: string): Promise<Response> => {
+  const { visit, operation, params, row } = run;
+  const agent = operation === 'createRunnerKey' ? await visit.ask(visit.rows.getAgent, params as never) : null;
+  const { key } = (reply ?? {}) as { key?: string };
+  const command = agent?.ok && key ? runnerCommand(visit.origin, agent.value.slug, key) : null;
+  return show(run, secretPage(row, reply, { target, command }));
+};
+
 const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }): Promise<Response> | Response => {
-  const { c, deps, row, params, returnTo } = run;
+  const { c, deps, row, params, returnTo, next } = run;
   const own = resultPath(row, deps.pages, { params, reply: answer.value });
-  const target = afterToken(returnTo && row.status !== 201 ? returnTo : own, answer.headers.get('consistency-token'));
-  if (row.oneTimeSecret && answer.status !== 204) return show(run, secretPage(row, answer.value, target));
+  const target = afterToken(next ?? (returnTo && row.status !== 201 ? returnTo : own), answer.headers.get('consistency-token'));
+  if (row.oneTimeSecret && answer.status !== 204) return showSecret(run, answer.value, target);
   if (row.noETag && row.reply && answer.headers.get('consistency-token') === null)
     return draw(run, { value: sent.body, drawn: sent.drawn, query: sent.query }, [answerCard(answer.value)]).then((content) =>
       show(run, content),
@@ -175,10 +188,8 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
   if (status === 403 || status === 404) return showUnknown(c, deps, visit);
   if (problem.code === 'secret_already_shown') {
     const at = headers.get('location');
-    const path = at
-      ? resultPath({ ...row, location: at }, deps.pages, { params, reply: {} })
-      : resultPath(row, deps.pages, { params, reply: {} });
-    return show(run, shownBeforePage(path));
+    const own = resultPath(at ? { ...row, location: at } : row, deps.pages, { params, reply: {} });
+    return show(run, shownBeforePage(run.next ?? run.returnTo ?? own));
   }
   if (status === 412 && sent.etag !== null) return showConflict(run, sent, problem);
   // After a failure of the server the same request may be repeated: it acts once, whatever became of the first.

@@ -8,13 +8,10 @@ import { panel } from '../parts/problem-panel.ts';
 import { copyButton } from '../parts/short-id.ts';
 import { tableOf } from '../parts/table.ts';
 import { tags } from '../parts/tags.ts';
+import { runnerCommand } from '../runner-command.ts';
 import { presenceFacts } from './agent.ts';
 
 const { div, pre, p, code, aside } = tags;
-
-/** The command that runs an agent's work, for a shell. */
-const runnerCommand = (origin: string, slug: string): string =>
-  `ANNALS_URL=${origin} ANNALS_KEY=<runner key> \\\n  annals runner --agent ${slug} --exec 'cat; echo'`;
 
 /** The runner of an agent: whether it is there, how to start one, and its keys. */
 export const agentRunnerPage = page({
@@ -59,7 +56,7 @@ export const agentRunnerPage = page({
                 ),
           )
         : null;
-      const command = runnerCommand(visit.origin, slug);
+      const command = runnerCommand(visit.origin, slug, '<runner key>');
       return [
         div(
           { class: 'detail' },

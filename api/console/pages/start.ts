@@ -1,0 +1,187 @@
+import type { Answer, ReplyOf } from '../../http/ask.ts';
+import { actionButton, formLink } from '../action.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { stateOf } from '../parts/delivery-row.ts';
+import { heading } from '../parts/heading.ts';
+import { icon } from '../parts/icon.ts';
+import { problemPanel } from '../parts/problem-panel.ts';
+import { copyButton } from '../parts/short-id.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import { ago, between, duration } from '../parts/time.ts';
+import { readMayOnAgent } from '../permission.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { ol, li, div, h2, p, a, code, span, strong } = tags;
+
+type Agent = ReplyOf<Rows['listAgents']>[number];
+type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
+type Presence = ReplyOf<Rows['getRunnerPresence']>;
+type Delivery = ReplyOf<Rows['listTenantDeliveries']>[number];
+
+/** What the tenant has so far: the newest agent, an integration of it, its runner, and its newest delivery. */
+type Progress = {
+  readonly agent: Agent | null;
+  readonly integration: Integration | null;
+  readonly presence: Presence | null;
+  readonly delivery: Delivery | null;
+  readonly onAgent: (permission: string) => boolean;
+};
+
+type Step = { readonly name: string; readonly title: string; readonly isDone: boolean; readonly content: Child };
+
+const failed = (answers: readonly Answer<unknown>[]) => answers.find((one) => !one.ok);
+
+/** Reads what the tenant has so far. The problem, if one of the calls failed. */
+const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
+  const { ask, rows, params, query } = visit;
+  const tenant_id = params.tenant_id!;
+  const agents = await ask(rows.listAgents, { tenant_id, limit: '200' } as never);
+  if (!agents.ok) return agents;
+  const found = agents.value as readonly Agent[];
+  const agent = found.find(({ id }) => id === query.get('agent_id')) ?? found[0] ?? null;
+  const none = { agent, integration: null, presence: null, delivery: null, onAgent: () => false };
+  if (agent === null) return { ...agents, value: none };
+  const path = { tenant_id, agent_id: agent.id };
+  const [integrations, presence, deliveries, onAgent] = await Promise.all([
+    ask(rows.listWebhookIntegrations, { tenant_id, limit: '200' } as never),
+    ask(rows.getRunnerPresence, path),
+    ask(rows.listTenantDeliveries, { ...path, limit: '1' } as never),
+    readMayOnAgent(visit, tenant_id, agent.id),
+  ]);
+  const problem = failed([integrations, deliveries]);
+  if (problem && !problem.ok) return problem;
+  const own = integrations.ok ? (integrations.value as readonly Integration[]).find(({ agent_id }) => agent_id === agent.id) : undefined;
+  const delivery = deliveries.ok ? ((deliveries.value as readonly Delivery[])[0] ?? null) : null;
+  return { ...agents, value: { agent, integration: own ?? null, presence: presence.ok ? presence.value : null, delivery, onAgent } };
+};
+
+const agentStep = (visit: Visit, { agent }: Progress): Step => {
+  const { tenant_id } = visit.params;
+  const create = formLink(visit, visit.rows.createAgent, { tenant_id: tenant_id! }, 'Create an agent', {
+    look: 'primary',
+    icon: 'plus',
+    next: visit.path,
+    isFirst: true,
+  });
+  const content = agent
+    ? p(null, strong(null, agent.name), ' is the agent. ', a({ href: tenantPath(tenant_id!, `/agents/${agent.id}`) }, 'Open it'))
+    : div({ class: 'stack' }, p(null, 'An agent is what gets the deliveries: a program of yours, with a name here.'), create);
+  return { name: 'agent', title: 'Agent', isDone: agent !== null, content };
+};
+
+const integrationStep = (visit: Visit, { agent, integration }: Progress): Step => {
+  const address = integration ? `${visit.origin}/hooks/inbound/${integration.id}` : '';
+  const params = { tenant_id: visit.params.tenant_id!, agent_id: agent?.id ?? '', provider: 'github', label: 'First integration' };
+  const connect = formLink(visit, visit.rows.connectWebhookIntegration, params, 'Connect a sender', {
+    look: 'primary',
+    icon: 'plug',
+    next: visit.path,
+    isFirst: true,
+  });
+  const content = integration
+    ? div(
+        { class: 'stack' },
+        p(null, strong(null, integration.label), ` expects ${integration.provider} at this address. Paste it there, with the secret.`),
+        div({ class: 'copyable' }, code(null, address), copyButton(address, 'the address')),
+        integration.is_paused ? p(null, badge('paused'), ' Its deliveries are blocked until it is resumed.') : null,
+      )
+    : div(
+        { class: 'stack' },
+        p(null, 'An integration is the address to which GitHub, or another sender, posts. A sample needs no sender.'),
+        connect,
+      );
+  return { name: 'integration', title: 'Integration', isDone: integration !== null, content };
+};
+
+const runnerStep = (visit: Visit, { agent, presence, delivery, onAgent }: Progress): Step => {
+  const isConnected = presence?.connected_since !== null && presence !== null;
+  const params = { tenant_id: visit.params.tenant_id!, agent_id: agent?.id ?? '', name: 'First runner' };
+  const key = formLink(visit, visit.rows.createRunnerKey, params, 'Make a key and a command', {
+    look: 'primary',
+    icon: 'square-terminal',
+    next: visit.path,
+    isFirst: true,
+    onAgent,
+  });
+  const content = isConnected
+    ? p(null, badge('connected'), ' ', ago(presence.connected_since))
+    : div(
+        { class: 'stack' },
+        p(null, 'A runner runs a command of yours for each delivery, on any machine that reaches this one.'),
+        presence?.last_seen_at
+          ? p(null, 'Last seen ', ago(presence.last_seen_at))
+          : p({ class: 'quiet' }, badge('waiting', 'waiting for a runner')),
+        key,
+      );
+  return { name: 'runner', title: 'Runner', isDone: isConnected || delivery?.status === 'done', content };
+};
+
+const deliveryStep = (visit: Visit, { integration, delivery }: Progress): Step => {
+  const params = { tenant_id: visit.params.tenant_id!, id: integration?.id ?? '' };
+  const look = { icon: 'send', returnTo: visit.path, isFirst: true, look: delivery ? 'small' : 'primary' } as const;
+  const send = integration
+    ? actionButton(visit, visit.rows.sendTestDelivery, params, delivery ? 'Send another' : 'Send a test delivery', look)
+    : null;
+  const content = div(
+    { class: 'stack' },
+    p(null, 'A sample of the sender, signed with the secret, through the same checks as a delivery from outside.'),
+    send,
+  );
+  return { name: 'delivery', title: 'Test delivery', isDone: delivery !== null, content };
+};
+
+const watchStep = (visit: Visit, { delivery }: Progress): Step => {
+  const isDone = delivery?.status === 'done';
+  const content = delivery
+    ? div(
+        { class: 'stack' },
+        p(
+          null,
+          badge(stateOf(delivery)),
+          ' ',
+          delivery.reason ? span(null, `Reason: ${delivery.reason}. `) : null,
+          delivery.acknowledged_at ? `after ${duration(Math.max(0, between(delivery.received_at, delivery.acknowledged_at)))}. ` : null,
+          a({ href: tenantPath(visit.params.tenant_id!, `/deliveries/${delivery.id}`) }, 'Every step of it'),
+        ),
+        isDone ? null : p(null, a({ class: 'button', href: visit.path }, icon('refresh-cw'), 'Check again')),
+      )
+    : p({ class: 'quiet' }, 'Accepted, published, acknowledged: each with its time.');
+  return { name: 'watch', title: 'Watch it arrive', isDone, content };
+};
+
+const stepView = (current: string | undefined) => (step: Step, index: number) =>
+  li(
+    {
+      class: step.isDone ? 'done' : step.name === current ? 'current' : 'later',
+      'data-step': step.name,
+      'data-done': String(step.isDone),
+      'aria-current': step.name === current ? 'step' : null,
+    },
+    span({ class: 'dot' }, step.isDone ? icon('check') : String(index + 1)),
+    div(
+      null,
+      h2(null, step.title, step.isDone ? span({ class: 'hidden' }, ' (done)') : null),
+      // What comes later is shown when its time comes: it needs the steps before it.
+      step.isDone || step.name === current ? step.content : null,
+    ),
+  );
+
+/** The first run: from an empty tenant to an acknowledged delivery, in steps that tick themselves. */
+export const startPage = page({
+  path: '/console/t/:tenant_id/start',
+  permit: 'tenant:integrations:write',
+  nav: 'First steps',
+  categories: ['agent', 'integration', 'apikey', 'delivery', 'publication', 'acknowledgement', 'runnercredential'],
+  asks: (visit) => ({ progress: readProgress(visit) }),
+  title: () => 'First steps',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ progress }, visit) => {
+    const title = heading('First steps', 'From nothing to an acknowledged delivery. You can leave this page and come back.');
+    if (!progress.ok) return [title, problemPanel(progress.problem)];
+    const steps = [agentStep, integrationStep, runnerStep, deliveryStep, watchStep].map((step) => step(visit, progress.value));
+    const current = steps.find(({ isDone }) => !isDone)?.name;
+    return [title, ol({ class: 'steps card' }, ...steps.map(stepView(current)))];
+  },
+});

@@ -1,0 +1,94 @@
+// limit: 240
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../../infra/supervision/ports.ts';
+import { startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
+import { deadline, loadFactor } from '../fixtures/load-factor.ts';
+
+const MAX_MS = 60_000;
+
+/** A browser without script: it has a cookie, follows links, and fills in and sends forms. */
+const browserOf = (base: string) => {
+  let cookie = '';
+  const own = { origin: base, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+  const open = async (path: string): Promise<string> => {
+    const response = await fetch(`${base}${path}`, { headers: { cookie } });
+    const text = await response.text();
+    assert.is(response.status, 200, `${path}: ${text.slice(0, 500)}`);
+    return text;
+  };
+  /** Sends a form, and opens the page to which the answer leads. */
+  const send = async (path: string, fields: URLSearchParams): Promise<string> => {
+    const init = { method: 'POST', headers: { cookie, ...own }, body: fields.toString(), redirect: 'manual' } as const;
+    const response = await fetch(`${base}${path}`, init);
+    const set = response.headers.getSetCookie()[0];
+    if (set) cookie = set.split(';')[0]!;
+    const to = response.headers.get('location');
+    return to ? open(to) : response.text();
+  };
+  return { open, send };
+};
+
+const decoded = (text: string): string => text.replaceAll('&amp;', '&').replaceAll('&#39;', "'");
+
+/** The address of the link on a page that leads to the form of an operation. */
+const linkTo = (page: string, operation: string): string => {
+  const [, href] = new RegExp(`href="(/console/run/${operation}\\?[^"]*)"`).exec(page) ?? [];
+  assert.ok(href, `there is no link to ${operation}: ${page.slice(0, 2_000)}`);
+  return decoded(href);
+};
+
+const stepsDone = (page: string): string[] => [...page.matchAll(/data-step="(\w+)" data-done="true"/g)].map((found) => found[1]!);
+
+test('the first steps lead from an empty tenant to an acknowledged delivery of a real runner, without script', () =>
+  withTempDirectory(async (data) => {
+    const port = await freePort();
+    const base = `http://127.0.0.1:${port}`;
+    const env = { ...unconfiguredEnvironment(), ANNALS_DATA: data, PORT: String(port), LOG_LEVEL: 'warn' };
+    const platform = startProgram(process.execPath, ['infra/main.ts', 'start'], { env });
+    const [key] = await platform.waitForOutput(/ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/);
+    await platform.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
+    const startedAt = Date.now();
+    const { open, send } = browserOf(base);
+    await send('/console/sign-in', new URLSearchParams({ key: key!, return_to: '/console' }));
+    const overview = await open('/console');
+    const start = /href="(\/console\/t\/\w+\/start)"/.exec(overview)![1]!;
+
+    const fill = async (operation: string, typed: Record<string, string>): Promise<string> => {
+      const form = formIn(await open(linkTo(await open(start), operation)), operation);
+      return send(`/console/run/${operation}`, submittedBy(form, typed));
+    };
+    assert.equal(stepsDone(await open(start)), []);
+    const first = await fill('createAgent', { '/name': 'Reviewer', '/slug': 'reviewer' });
+    assert.equal(stepsDone(first), ['agent'], 'the form leads back to the steps');
+    assert.match(await fill('connectWebhookIntegration', {}), /data-secret/);
+    assert.equal(stepsDone(await open(start)), ['agent', 'integration']);
+    const shown = await fill('createRunnerKey', {});
+    const [runnerKey] = /ann_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/.exec(shown)!;
+    assert.ok(decoded(shown).includes(`annals runner --agent reviewer --exec 'cat; echo'`));
+
+    const runnerEnv = { ...unconfiguredEnvironment(), ANNALS_URL: base, ANNALS_KEY: runnerKey, ANNALS_DATA: data };
+    const runner = startProgram(process.execPath, ['infra/main.ts', 'runner', '--agent', 'reviewer', '--exec', 'cat; echo'], {
+      env: runnerEnv,
+    });
+    const until = async (step: string): Promise<string> => {
+      for (const isOver = deadline(MAX_MS); !isOver(); await sleep(100)) {
+        const page = await open(start);
+        if (stepsDone(page).includes(step)) return page;
+      }
+      throw new Error(`the step ${step} is never done: ${runner.output()} ${platform.output()}`);
+    };
+    const connected = await until('runner');
+    assert.match(connected, /data-step="delivery"[\s\S]+Send a test delivery/);
+    await send('/console/run/sendTestDelivery', submittedBy(formIn(connected, 'sendTestDelivery')));
+    const done = await until('watch');
+    assert.match(done, /acknowledged[\s\S]+after \d/);
+    assert.ok(Date.now() - startedAt < MAX_MS * loadFactor(), `${Date.now() - startedAt} ms`);
+    assert.equal(stepsDone(done), ['agent', 'integration', 'runner', 'delivery', 'watch']);
+    await runner.stop();
+    await platform.stop();
+  }));
+
+test.run();
