@@ -8,7 +8,13 @@ import { createDataset } from './tenants.ts';
 type Call = { readonly key: string; readonly body: string };
 
 const FIRST_DELAY_MS = 3_000;
-const PAUSE_MS = 1_500;
+/**
+ * How long the worker runs between two kills. After more kills than FEW it must run for three seconds, or the supervisor
+ * would wait longer and longer before it starts the worker again.
+ */
+const PAUSE_MS = { shortest: 500, stable: 3_500, random: 3_000 };
+const FEW = 10;
+const JOBS_PER_SECOND = 5;
 const DONE_TIMEOUT_MS = 600_000;
 const CONCURRENCY = 8;
 
@@ -84,10 +90,12 @@ const wrongCalls = (calls: readonly Call[], fired: ReadonlyMap<string, string>):
  */
 export const runCronKills = async (platform: Platform, target: CronTarget, kills: number): Promise<OutageReport> => {
   // A restart takes about two seconds.
-  const ids = await createJobs(platform, target, Math.max(40, kills * 10), 5);
+  const shortest = kills > FEW ? PAUSE_MS.stable : PAUSE_MS.shortest;
+  const seconds = (kills * (2_000 + shortest + PAUSE_MS.random / 2)) / 1_000;
+  const ids = await createJobs(platform, target, Math.max(40, Math.ceil(seconds * JOBS_PER_SECOND)), JOBS_PER_SECOND);
   for (let count = 0; count < kills; count++) {
     await platform.kill('work');
-    await sleep(PAUSE_MS * (0.3 + 2 * Math.random()));
+    await sleep(shortest + PAUSE_MS.random * Math.random());
   }
   let runs = await readRuns(platform);
   const isDone = (): boolean => runs.decisions.size >= ids.length && [...runs.fired.keys()].every((id) => runs.ended.has(id));
