@@ -13,6 +13,8 @@ import { deliveryPage } from './console/pages/delivery.ts';
 import { deliveryListPage } from './console/pages/delivery-list.ts';
 import { eventPage } from './console/pages/event.ts';
 import { eventListPage } from './console/pages/event-list.ts';
+import { integrationPage } from './console/pages/integration.ts';
+import { integrationListPage } from './console/pages/integration-list.ts';
 import { overviewPage } from './console/pages/overview.ts';
 import { sessionPage } from './console/pages/session.ts';
 import { sessionListPage } from './console/pages/session-list.ts';
@@ -24,6 +26,8 @@ export const consolePages: readonly Page[] = [
   startPage,
   deliveryListPage,
   deliveryPage,
+  integrationListPage,
+  integrationPage,
   agentListPage,
   agentPage,
   auditPage,

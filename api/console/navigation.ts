@@ -4,6 +4,7 @@ import { tenantPath, type Visit } from './visit.ts';
 const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Overview', icon: 'layout-dashboard', path: '', permit: 'tenant:read', hotkey: 'g o' },
   { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
+  { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
   { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
   { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
   { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },

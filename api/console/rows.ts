@@ -25,7 +25,9 @@ import type { agentToolOperations } from '../tools/agent-tools.ts';
 import type { toolOperations } from '../tools/tool.ts';
 import type { agentIntegrationOperations } from '../webhooks/agent-integrations.ts';
 import type { deliveryOperationsOf } from '../webhooks/delivery.ts';
+import type { guardrailOperations } from '../webhooks/guardrails.ts';
 import type { integrationOperations } from '../webhooks/integration.ts';
+import type { replayOperations } from '../webhooks/replay.ts';
 import type { testDeliveryOperationsOf } from '../webhooks/test-delivery.ts';
 
 type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
@@ -58,6 +60,8 @@ export type Rows = typeof agentOperations &
   typeof modelOperations &
   typeof integrationOperations &
   typeof agentIntegrationOperations &
+  typeof guardrailOperations &
+  typeof replayOperations &
   ReturnType<typeof testDeliveryOperationsOf> &
   ReturnType<typeof codeRefOperationsOf> &
   ReturnType<typeof projectionAdminOperations> &

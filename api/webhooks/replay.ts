@@ -5,7 +5,7 @@ import { importJob } from '../../projections/memory/memory-import.queries.ts';
 import { deliveries } from '../../projections/webhooks/delivery.ts';
 import { jobById, knownDeliveries, replayableIds } from '../../projections/webhooks/replay-job.queries.ts';
 import { Job, replays } from '../../projections/webhooks/replay-job.ts';
-import { type Ctx, type LoadedPage, type Operations, operation, type Read } from '../http/operation.ts';
+import { type Ctx, type LoadedPage, operation, type Read } from '../http/operation.ts';
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
 
@@ -25,7 +25,7 @@ const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read 
 };
 
 /** The operations that send many deliveries again, by a job. */
-export const replayOperations: Operations = {
+export const replayOperations = {
   replayDeliveries: operation({
     method: 'post',
     path: '/tenant/:tenant_id/webhook-integrations/:id/replay',

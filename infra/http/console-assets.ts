@@ -22,7 +22,9 @@ export type ConsoleAssets = {
 const require = createRequire(import.meta.url);
 const CONSOLE = join(import.meta.dirname, '../../api/console');
 /** The style sheet is these files, one after the other. Later layers win. */
-const STYLES = ['tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'chart', 'sessions', 'steps', 'sign-in'];
+const STYLES = [
+  'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'chart', 'sessions', 'steps', 'integrations', 'sign-in',
+] as const; // biome-ignore format: a list of names
 const DIGEST_CHARACTERS = 16;
 
 const packageFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(`${name}/package.json`)), file));

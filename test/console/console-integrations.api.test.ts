@@ -1,0 +1,84 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAgent, createIntegration, deliver, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+import { sign } from '../fixtures/webhook-platform.ts';
+
+const NEW_SECRET = 'a new secret for the same integration';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+const integration = await createIntegration(p, agent, 'annals/<b>core</b>');
+const path = `${p.base}/integrations/${integration}`;
+
+/** Opens a page again and again until it contains a text: its read models may lag. */
+const openUntil = async (page: string, text: RegExp): Promise<string> => {
+  for (;;) {
+    const answer = await p.open(page);
+    assert.is(answer.status, 200, answer.text.slice(0, 300));
+    if (text.test(answer.text)) return answer.text;
+  }
+};
+
+const sendOn = (secret: string, n: number) => deliver(p, integration, 'push', { n }, sign(JSON.stringify({ n }), secret));
+
+/** The button that opens the dialog of an operation. */
+const buttonOf = (html: string, operation: string): string =>
+  new RegExp(`<button type="button"([^>]*) popovertarget="confirm-${operation}-[^"]*"`).exec(html)?.[1] ?? 'none';
+
+test('the list shows an integration as text, with its deliveries of the last day', async () => {
+  await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
+  const html = await openUntil(`${p.base}/integrations`, /Last delivery[\s\S]*relative-time/);
+  assert.match(html, /annals\/&lt;b&gt;core&lt;\/b&gt;/);
+  assert.match(html, new RegExp(`data-kind="integration" data-id="${integration}"`));
+});
+
+test('the page shows the address with copy, the set-up steps of the provider, and no secret', async () => {
+  const { text } = await p.open(path);
+  assert.match(text, new RegExp(`data-text="http://annals.test/hooks/inbound/${integration}"`));
+  assert.match(text, /Paste the address as Payload URL/);
+  assert.match(text, /It was never replaced/);
+  assert.is(buttonOf(text, 'dropPreviousWebhookSecret'), 'none');
+});
+
+test('after a rotation, the evidence counts deliveries, and dropping is the main action only while the old secret is unused', async () => {
+  const rotated = await p.send('POST', `${p.tenant}/webhook-integrations/${integration}/rotate-secret`, { body: { secret: NEW_SECRET } });
+  assert.is(rotated.status, 200, rotated.text);
+  const unused = await openUntil(path, /The old secret was not used since the rotation/);
+  assert.match(buttonOf(unused, 'dropPreviousWebhookSecret'), /class="primary"/);
+  assert.match(unused, /<strong>0 deliveries<\/strong> since the rotation on the new one/);
+  await sendOn(NEW_SECRET, 1);
+  await sendOn(NEW_SECRET, 2);
+  await openUntil(path, /<strong>2 deliveries<\/strong> since the rotation on the new one/);
+  await deliver(p, integration, 'push', { n: 3 });
+  const used = await openUntil(path, /The old secret was last used [\s\S]*: 1 delivery since the rotation/);
+  assert.match(buttonOf(used, 'dropPreviousWebhookSecret'), /class="danger"/);
+});
+
+test('dropping the old secret on the page ends the overlap', async () => {
+  const fields = { ':tenant_id': p.tenant_id, ':id': integration, _key: crypto.randomUUID(), _return: path };
+  const dropped = await p.submit('/console/run/dropPreviousWebhookSecret', fields, OWN_PAGE);
+  assert.is(dropped.status, 303, dropped.text.slice(0, 300));
+  assert.is(p.eventsOf('IntegrationPreviousSecretDropped').length, 1);
+  await openUntil(path, /It was replaced (?![\s\S]*data-evidence)/);
+});
+
+test('a member without the permission sees the page of an unknown address, and an auditor sees no form', async () => {
+  const member = await p.signIn((await addMember(p, 'MEMBER')).key);
+  assert.is((await p.open(path, member)).status, 404);
+  assert.is((await p.open(`${p.base}/integrations`, member)).status, 404);
+  const auditor = await p.signIn((await addMember(p, 'AUDITOR', p.tenant_id, 'auditor@example.com')).key);
+  const seen = await p.open(path, auditor);
+  if (seen.status === 200) assert.not.match(seen.text, /\/console\/run\//);
+});
+
+test('a tenant without integrations is told what one is, with the next step', async () => {
+  const empty = await startConsole();
+  const { text } = await empty.open(`${empty.base}/integrations`);
+  assert.match(text, /data-empty/);
+  assert.match(text, /\/console\/run\/connectWebhookIntegration/);
+  await empty.close();
+});
+
+test.after(() => p.close());
+test.run();
