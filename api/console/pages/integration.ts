@@ -8,7 +8,6 @@ import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { outcomeCounts } from '../parts/outcome-counts.ts';
 import { panel, problemPanel } from '../parts/problem-panel.ts';
-import { evidenceOf, type Integration, secretCard } from '../parts/secret-rotation.ts';
 import { providerName, setupSteps } from '../parts/setup-steps.ts';
 import { copyButton, shortId } from '../parts/short-id.ts';
 import { tags } from '../parts/tags.ts';
@@ -16,6 +15,7 @@ import { ago } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 import { dayAgo } from './integration-list.ts';
+import { evidenceOf, type Integration, secretCard } from './secret-rotation.ts';
 
 const { a, div, p, pre, span, code, ul, li, aside, details, summary, strong } = tags;
 
