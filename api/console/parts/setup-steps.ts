@@ -147,4 +147,5 @@ const SETUPS: Readonly<Record<string, Setup>> = {
 export const providerName = (provider: string): string => SETUPS[provider]?.name ?? provider;
 
 /** The steps that connect a provider with an address. */
-export const setupSteps = (provider: string) => ol({ class: 'steps' }, ...(SETUPS[provider]?.steps ?? []).map((step) => li(null, step)));
+export const setupSteps = (provider: string) =>
+  ol({ class: 'setup-steps' }, ...(SETUPS[provider]?.steps ?? []).map((step) => li(null, step)));
