@@ -1,5 +1,7 @@
 import type { Page } from './console/page.ts';
+import { accessPage } from './console/pages/access.ts';
 import { agentPage } from './console/pages/agent.ts';
+import { agentAccessPage } from './console/pages/agent-access.ts';
 import { agentCostPage } from './console/pages/agent-cost.ts';
 import { agentHistoryPage } from './console/pages/agent-history.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
@@ -15,6 +17,7 @@ import { eventPage } from './console/pages/event.ts';
 import { eventListPage } from './console/pages/event-list.ts';
 import { integrationPage } from './console/pages/integration.ts';
 import { integrationListPage } from './console/pages/integration-list.ts';
+import { membersPage } from './console/pages/members.ts';
 import { overviewPage } from './console/pages/overview.ts';
 import { sessionPage } from './console/pages/session.ts';
 import { sessionListPage } from './console/pages/session-list.ts';
@@ -42,4 +45,7 @@ export const consolePages: readonly Page[] = [
   apiKeysPage,
   sessionListPage,
   sessionPage,
+  accessPage,
+  agentAccessPage,
+  membersPage,
 ];

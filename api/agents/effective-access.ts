@@ -18,7 +18,7 @@ const ACCESS = '/tenant/:tenant_id/effective-permissions';
 const Labels = (description: string) => z.array(z.enum(LABELS)).meta({ description, examples: [['View', 'Chat (read-only)']] });
 const MAX_CHANGES = 100;
 
-const EffectiveAccess = z
+export const EffectiveAccess = z
   .object({
     user_id: idOf('user'),
     agent_id: idOf('agent'),
@@ -46,7 +46,7 @@ const AccessChange = z
   })
   .meta({ id: 'AccessChange', examples: [{ user_id: 'c1u33xtplpft75v2seh60kvj5', tenant_role: 'MEMBER' }] });
 
-const AccessDifference = z
+export const AccessDifference = z
   .object({
     user_id: idOf('user'),
     agent_id: idOf('agent'),

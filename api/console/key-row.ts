@@ -5,7 +5,7 @@ import { type Child, tags } from './parts/tags.ts';
 import { ago } from './parts/time.ts';
 import type { Rows } from './rows.ts';
 
-const { tr, td, div, span } = tags;
+const { tr, td, div, span, code } = tags;
 
 type Key = ReplyOf<Rows['listApiKeys']>[number];
 
@@ -21,13 +21,13 @@ export const KEY_COLUMNS: readonly Column[] = [
 
 const mayDo = ({ read_only, role }: Key): string => [role ?? 'as its owner', ...(read_only ? ['read only'] : [])].join(', ');
 
-/** A row of a table of API keys, with what can be done about the key at its end. */
-export const keyRow = (key: Key, action: Child) =>
+/** A row of a table of API keys, with what can be done about the key at its end. `from`: the address of its last use. */
+export const keyRow = (key: Key, action: Child, from?: string) =>
   tr(
     { 'data-kind': 'apikey', 'data-id': key.id },
     td({ class: 'main-cell' }, span({ class: 'event' }, key.name), div({ class: 'quiet' }, shortId(key.id, 'the id of the key'))),
     td(null, mayDo(key)),
-    td({ class: 'number' }, ago(key.last_used_at)),
+    td({ class: 'number' }, ago(key.last_used_at), from ? div({ class: 'quiet' }, 'from ', code(null, from)) : null),
     td({ class: 'number wide-only' }, ago(key.expires_at)),
     td({ class: 'number wide-only' }, ago(key.created_at)),
     td({ class: 'number' }, action),

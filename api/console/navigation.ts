@@ -7,6 +7,8 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
   { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
   { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
+  { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read' },
+  { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read' },
   { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
   { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
   { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g s' },

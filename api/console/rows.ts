@@ -1,5 +1,6 @@
 import type { agentOperations } from '../agents/agent.ts';
 import type { agentModelOperations } from '../agents/agent-models.ts';
+import type { agentRoleOperations } from '../agents/agent-roles.ts';
 import type { agentSettingsOperations } from '../agents/agent-settings.ts';
 import type { cloneAgentOperations } from '../agents/clone-agent.ts';
 import type { codeRefOperationsOf } from '../agents/code-ref.ts';
@@ -21,6 +22,8 @@ import type { auditSessionOperations } from '../sessions/audit-sessions.ts';
 import type { sessionOperations } from '../sessions/session.ts';
 import type { agentSkillOperations } from '../skills/agent-skills.ts';
 import type { skillOperations } from '../skills/skill.ts';
+import type { invitationOperations } from '../tenants/invitation.ts';
+import type { memberOperations } from '../tenants/member.ts';
 import type { agentToolOperations } from '../tools/agent-tools.ts';
 import type { toolOperations } from '../tools/tool.ts';
 import type { agentIntegrationOperations } from '../webhooks/agent-integrations.ts';
@@ -51,13 +54,15 @@ export type Rows = typeof agentOperations &
   typeof agentToolOperations &
   typeof toolOperations &
   typeof effectivePermissionOperations &
+  typeof agentRoleOperations &
+  typeof invitationOperations &
+  typeof memberOperations &
   typeof auditOperations &
   typeof auditProofOperations &
   typeof eventOperations &
   typeof meOperations &
   typeof sessionOperations &
   typeof auditSessionOperations &
-  typeof modelOperations &
   typeof integrationOperations &
   typeof agentIntegrationOperations &
   typeof guardrailOperations &

@@ -184,6 +184,8 @@ const define = () => {
     }
 
     async check() {
+      if (!globalThis.isSecureContext)
+        return this.show('failed', 'Browsers check proofs only over https, or on the machine of the platform');
       this.show('busy', 'Checking…');
       try {
         const { wrong, said } = await (this.dataset.head ? proveHead(this.dataset) : proveEntry(this.dataset));

@@ -1,3 +1,4 @@
+import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { actionButton, formLink } from '../action.ts';
 import { KEY_COLUMNS, keyRow } from '../key-row.ts';
 import { page } from '../page.ts';
@@ -6,7 +7,18 @@ import { heading } from '../parts/heading.ts';
 import { pager } from '../parts/pager.ts';
 import { panel } from '../parts/problem-panel.ts';
 import { tableOf } from '../parts/table.ts';
+import type { Rows } from '../rows.ts';
 import { tenantPath, withQuery } from '../visit.ts';
+
+type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
+
+const USES = 200;
+
+/** From where each key was used last, as the audit log says. */
+const placesOf = (uses: Uses): ReadonlyMap<string, string> =>
+  new Map(
+    (uses?.ok ? uses.value : []).toReversed().flatMap(({ resource_id, ip }) => (resource_id && ip ? [[resource_id, ip] as const] : [])),
+  );
 
 /** The API keys of a tenant. */
 export const apiKeysPage = page({
@@ -14,14 +26,19 @@ export const apiKeysPage = page({
   permit: 'tenant:keys:write',
   nav: 'API keys',
   categories: ['apikey'],
-  asks: ({ ask, rows, params, query }) => {
+  asks: ({ ask, rows, params, query, may }) => {
     const cursor = query.get('cursor');
-    return { keys: ask(rows.listApiKeys, { tenant_id: params.tenant_id!, ...(cursor ? { cursor } : {}) }) };
+    const tenant_id = params.tenant_id!;
+    return {
+      keys: ask(rows.listApiKeys, { tenant_id, ...(cursor ? { cursor } : {}) }),
+      ...(may('tenant:audit:read') ? { uses: ask(rows.listAuditLogs, { tenant_id, action: 'api_key.used', limit: USES }) } : {}),
+    };
   },
   title: () => 'API keys',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ keys }, visit) => {
+  view: ({ keys, uses }, visit) => {
     const { rows, params } = visit;
+    const places = placesOf(uses);
     const path = { tenant_id: params.tenant_id! };
     const create = formLink(visit, rows.createApiKey, path, 'New API key', { icon: 'plus', look: 'primary', returnTo: visit.path });
     const revoke = (id: string, name: string) =>
@@ -38,7 +55,7 @@ export const apiKeysPage = page({
           : tableOf(
               'API keys',
               KEY_COLUMNS,
-              found.map((key) => keyRow(key, revoke(key.id, key.name))),
+              found.map((key) => keyRow(key, revoke(key.id, key.name), places.get(key.id))),
             ),
       ),
       pager(keys, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),

@@ -1,0 +1,83 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { description: '<b>bold</b>\u202eright' } });
+const integration = await createIntegration(p, agent);
+await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
+const delivery = await findDelivery(p, 'accepted');
+await p.send('POST', `${p.tenant}/agents/${agent}/sessions`, { body: { title: 'Review', delivery_id: delivery } });
+await p.waitForProjections();
+
+const eventOf = (type: string) => p.eventsOf(type as 'AgentCreated')[0]!;
+const idsIn = (text: string, kind: string): string[] =>
+  [...text.matchAll(new RegExp(`<(?:tr|li|div) data-kind="${kind}" data-id="([\\w-]+)"`, 'g'))].map((found) => found[1]!);
+
+test('an entry shows the fields that changed, and its event with causes and effects when it is opened', async () => {
+  const updated = eventOf('AgentUpdated');
+  const { text } = await p.open(`${p.base}/audit?entry=${updated.event_id}`);
+  const entry = text.slice(text.indexOf(`id="e-${updated.event_id}"`)).split('data-kind="audit"')[0]!;
+  assert.match(entry, /\/description[\s\S]*<del>—<\/del>[\s\S]*&lt;b&gt;bold&lt;\/b&gt;⟦U\+202E⟧right/);
+  assert.match(entry, /<h3>Metadata<\/h3>[\s\S]*actor/);
+  assert.match(entry, /<h3>Causes<\/h3>[\s\S]*<h3>Effects<\/h3>/);
+  assert.match(entry, new RegExp(`<proof-check[^>]*data-event="${updated.event_id}" data-position="${updated.position.commit}:`));
+});
+
+test('the filters of the audit log are in its URL; one without hits offers to clear them', async () => {
+  const { text } = await p.open(`${p.base}/audit?action=agent.updated&from=&resource_id=${agent}`);
+  assert.equal(idsIn(text, 'audit'), [eventOf('AgentUpdated').event_id]);
+  assert.match(text, /Filters \(2\)/);
+  assert.match((await p.open(`${p.base}/audit?action=nothing`)).text, /data-empty[\s\S]+Clear the filters/);
+  const key = (p.log.events.find(({ actor }) => actor.key_id)!.actor as { key_id: string }).key_id;
+  assert.ok(idsIn((await p.open(`${p.base}/audit?key_id=${key}`)).text, 'audit').length > 0);
+});
+
+test('the event browser lists every audited event of the tenant, the newest or the oldest first', async () => {
+  const listed = (await p.send('GET', `${p.tenant}/events?limit=50`)).body as { id: string }[];
+  const ids = listed.map(({ id }) => id);
+  assert.equal(idsIn((await p.open(`${p.base}/events?order=oldest`)).text, 'event'), ids);
+  assert.equal(idsIn((await p.open(`${p.base}/events`)).text, 'event'), ids.toReversed());
+  const ofAgents = idsIn((await p.open(`${p.base}/events?stream=agent-*&type=AgentUpdated`)).text, 'event');
+  assert.equal(ofAgents, [eventOf('AgentUpdated').event_id]);
+  assert.match((await p.open(`${p.base}/events?type=Nothing`)).text, /data-empty[\s\S]+Clear the filters/);
+  assert.is((await p.open(`${p.base}/events?at=nonsense`)).status, 422);
+});
+
+test('the page of an event links to its neighbours, causes, effects, resources and request', async () => {
+  const [created, updated, accepted, started] = ['AgentCreated', 'AgentUpdated', 'WebhookAccepted', 'SessionStarted'].map(eventOf);
+  const first = (await p.open(`${p.base}/events/${created!.event_id}`)).text;
+  assert.match(first, new RegExp(`/events/${updated!.event_id}" rel="next"`));
+  assert.not.match(first, /rel="prev"/);
+  assert.match(first, new RegExp(`href="${p.base}/agents/${agent}"`));
+  assert.match(first, new RegExp(`correlation_id=${created!.meta.$correlationId}`));
+  assert.match((await p.open(`${p.base}/events/${accepted!.event_id}`)).text, new RegExp(`<h2>Effects</h2>[\\s\\S]*${started!.event_id}`));
+  assert.match((await p.open(`${p.base}/events/${started!.event_id}`)).text, new RegExp(`<h2>Causes</h2>[\\s\\S]*${accepted!.event_id}`));
+});
+
+test('an unknown event looks like an unknown page', async () => {
+  for (const id of [crypto.randomUUID(), 'nonsense']) assert.is((await p.open(`${p.base}/events/${id}`)).status, 404, id);
+});
+
+test('the heads are listed with the check of their signature; without one, the page says when the first comes', async () => {
+  assert.match((await p.open(`${p.base}/audit/heads`)).text, /data-empty[\s\S]*within five minutes/);
+  await signAuditHeads(p, [p.tenant_id]);
+  await createAgent(p, 'Later');
+  await p.waitForProjections();
+  await signAuditHeads(p, [p.tenant_id]);
+  const { text } = await p.open(`${p.base}/audit/heads`);
+  assert.is(idsIn(text, 'head').length, 2);
+  assert.is([...text.matchAll(/<proof-check [^>]*data-head=/g)].length, 2);
+  assert.is([...text.matchAll(/data-before=/g)].length, 1, 'the newer head is compared with the older one');
+  assert.match(text, /audit-logs\/export\?format=jsonl/);
+  assert.match(text, /<script type="module" src="[^"]*proof-check\.mjs"/);
+});
+
+test('the console stops without an error', async () => {
+  assert.equal(p.unappliedEvents(), []);
+  await p.close();
+});
+
+test.run();
