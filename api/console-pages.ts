@@ -13,6 +13,7 @@ import { auditPage } from './console/pages/audit.ts';
 import { auditHeadsPage } from './console/pages/audit-heads.ts';
 import { deliveryPage } from './console/pages/delivery.ts';
 import { deliveryListPage } from './console/pages/delivery-list.ts';
+import { deliveryProblemsPage } from './console/pages/delivery-problems.ts';
 import { eventPage } from './console/pages/event.ts';
 import { eventListPage } from './console/pages/event-list.ts';
 import { integrationPage } from './console/pages/integration.ts';
@@ -28,6 +29,7 @@ export const consolePages: readonly Page[] = [
   overviewPage,
   startPage,
   deliveryListPage,
+  deliveryProblemsPage,
   deliveryPage,
   integrationListPage,
   integrationPage,

@@ -1,31 +1,60 @@
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
+import { deliveryChart } from '../parts/delivery-chart.ts';
 import { deliveryTable } from '../parts/delivery-row.ts';
 import { emptyState } from '../parts/empty-state.ts';
+import { filterForm, valuesIn } from '../parts/filter-form.ts';
 import { filterTabs } from '../parts/filters.ts';
 import { heading } from '../parts/heading.ts';
+import { grouped, OUTCOMES, type Outcomes, sumOf } from '../parts/outcome-counts.ts';
 import { pager } from '../parts/pager.ts';
-import { problemPanel } from '../parts/problem-panel.ts';
+import { panel, problemPanel } from '../parts/problem-panel.ts';
 import { tags } from '../parts/tags.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, code, div } = tags;
+const { a, code, div, span } = tags;
 
-const OUTCOMES = ['accepted', 'blocked', 'rejected', 'dead'] as const;
 const STATUSES = ['waiting', 'running'] as const;
-/** The query parameters that the page passes on to the operation. */
-const PASSED = ['outcome', 'status', 'agent_id', 'integration_id', 'provider', 'event', 'from', 'to', 'cursor'] as const;
+const FIELDS = [
+  { name: 'event', label: 'Event', placeholder: 'push' },
+  { name: 'provider', label: 'Provider', placeholder: 'github' },
+  { name: 'reason', label: 'Reason', placeholder: 'signature_mismatch' },
+  { name: 'agent_id', label: 'Agent id' },
+  { name: 'integration_id', label: 'Integration id' },
+  { name: 'provider_delivery_id', label: "Provider's delivery id" },
+  { name: 'matched_secret', label: 'Secret', options: ['current', 'previous'] },
+  { name: 'from', label: 'From', placeholder: '2026-11-21T10:00:00Z' },
+  { name: 'to', label: 'To', placeholder: '2026-11-21T11:00:00Z' },
+] as const;
+const FIELD_NAMES = FIELDS.map(({ name }) => name);
+/** The query parameters that the page passes on to the operations. */
+const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
 const AGENT_NAMES = 200;
+const BUCKETS = 48;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
-const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
-  Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+/** The time that the chart shows: that of the filters, or the last day to the next full minute. */
+const chartRange = ({ query }: Visit): { readonly from: string; readonly to: string } => {
+  const end = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const to = query.get('to') || new Date(end).toISOString();
+  const start = (Number.isNaN(Date.parse(to)) ? end : Date.parse(to)) - DAY_MS;
+  return { from: query.get('from') || new Date(start).toISOString(), to };
+};
 
-const states = (visit: Visit) => {
+const countOf = (counts: Outcomes | null, outcome: (typeof OUTCOMES)[number]) =>
+  counts === null ? null : span({ class: 'count', 'data-count': outcome }, grouped(counts[outcome]));
+
+const states = (visit: Visit, counts: Outcomes | null) => {
   const current = visit.query.get('outcome') ?? visit.query.get('status');
   const linkTo = (changes: Record<string, string | null>) => withQuery(visit, { outcome: null, status: null, cursor: null, ...changes });
   return filterTabs('Filter by state', current, [
-    { value: null, label: 'All', href: linkTo({}) },
-    ...OUTCOMES.map((outcome) => ({ value: outcome, label: badge(outcome), href: linkTo({ outcome }) })),
+    { value: null, label: span(null, 'All', counts === null ? null : span({ class: 'count' }, grouped(sumOf(counts)))), href: linkTo({}) },
+    ...OUTCOMES.map((outcome) => ({
+      value: outcome,
+      label: span(null, badge(outcome), countOf(counts, outcome)),
+      href: linkTo({ outcome }),
+    })),
     ...STATUSES.map((status) => ({ value: status, label: badge(status), href: linkTo({ status }) })),
   ]);
 };
@@ -39,7 +68,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
       )
     : emptyState(
         { icon: 'inbox', title: 'No deliveries yet', why: 'Webhook calls, skill calls and cron messages appear here as they arrive.' },
-        code(null, 'annals trigger github.push --integration <id>'),
+        code(null, 'annals trigger github --url <address> --secret <secret>'),
       );
 
 /** The deliveries of a tenant, the newest first. */
@@ -50,27 +79,44 @@ export const deliveryListPage = page({
   categories: ['delivery', 'acknowledgement', 'publication', 'rejection'],
   asks: (visit) => {
     const tenant_id = visit.params.tenant_id!;
+    const filters = valuesIn(visit.query, PASSED);
+    const { outcome: _, ...unfiltered } = filters;
     return {
-      deliveries: visit.ask(visit.rows.listTenantDeliveries, { tenant_id, ...passedQuery(visit) }),
+      deliveries: visit.ask(visit.rows.listTenantDeliveries, { tenant_id, ...filters, ...valuesIn(visit.query, ['cursor']) }),
       agents: visit.ask(visit.rows.listAgents, { tenant_id, limit: AGENT_NAMES }),
+      summary: visit.ask(visit.rows.summarizeDeliveries, { tenant_id, ...unfiltered, ...chartRange(visit), buckets: BUCKETS }),
     };
   },
   title: () => 'Deliveries',
   trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
-  view: ({ deliveries, agents }, visit) => {
-    const { cursor, ...filters } = passedQuery(visit);
+  view: ({ deliveries, agents, summary }, visit) => {
+    const tenant_id = visit.params.tenant_id!;
+    const filters = valuesIn(visit.query, PASSED);
     const names = new Map(agents.ok ? agents.value.map(({ id, name }) => [id, name]) : []);
-    const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+    const at = (rest: string) => tenantPath(tenant_id, rest);
+    const isFiltered = Object.keys(filters).length > 0;
     const list = () => {
       if (!deliveries.ok) return problemPanel(deliveries.problem);
-      if (deliveries.value.length === 0) return nothing(visit, Object.keys(filters).length > 0);
+      if (deliveries.value.length === 0) return nothing(visit, isFiltered);
       return deliveryTable(deliveries.value, { tenantPath: at, agents: names }, 'Deliveries');
     };
+    const { from, to } = valuesIn(visit.query, ['from', 'to']);
+    const title = from || to ? 'Deliveries in this time' : 'Deliveries in the last 24 hours';
+    const isBare = deliveries.ok && deliveries.value.length === 0 && !isFiltered;
+    const kept = valuesIn(visit.query, ['outcome', 'status']);
     return [
-      heading('Deliveries', 'Every call of a webhook, a skill or a cron job, and what became of it.'),
-      div({ class: 'toolbar' }, states(visit)),
+      heading(
+        'Deliveries',
+        'Every call of a webhook, a skill or a cron job, and what became of it.',
+        visit.may('tenant:integrations:read') ? a({ class: 'button', href: at('/deliveries/problems') }, 'Problems') : null,
+      ),
+      isBare
+        ? null
+        : panel(summary, (value) => deliveryChart(value, title, (start, end) => withQuery(visit, { from: start, to: end, cursor: null }))),
+      div({ class: 'toolbar' }, states(visit, summary.ok ? summary.value.outcomes : null)),
+      isBare ? null : filterForm(visit.path, FIELDS, valuesIn(visit.query, FIELD_NAMES), kept),
       list(),
-      pager(deliveries, cursor === undefined, (next) => withQuery(visit, { cursor: next })),
+      pager(deliveries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
     ];
   },
 });

@@ -8,14 +8,15 @@ import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
 import { jsonTree } from '../parts/json-tree.ts';
 import { problemPanel } from '../parts/problem-panel.ts';
-import { shortId } from '../parts/short-id.ts';
+import { copyButton, shortId } from '../parts/short-id.ts';
+import { signedCurl } from '../parts/signed-curl.ts';
 import { tags } from '../parts/tags.ts';
 import { ago, exact } from '../parts/time.ts';
 import { type TrailStep, trailOf } from '../parts/trail.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit } from '../visit.ts';
 
-const { a, div, span, code, p, aside } = tags;
+const { a, div, span, code, p, aside, pre } = tags;
 
 type Detail = ReplyOf<Rows['getDelivery']>;
 
@@ -105,6 +106,20 @@ const payloadCard = ({ payload, payload_missing, outcome }: Detail, bodyPath: st
   );
 };
 
+/** Calls of skills, cron messages, benchmark runs and mail came through no integration. */
+const WITHOUT_INTEGRATION: readonly (string | null)[] = ['skill', 'cron', 'benchmark', 'mail'];
+
+const curlCard = (delivery: Detail, { origin, params }: Visit) => {
+  const command = signedCurl(delivery, origin, params.tenant_id!);
+  return command === null
+    ? null
+    : card(
+        'As signed curl',
+        p({ class: 'quiet' }, 'Sends the same bytes again under a new id, signed with $SECRET, which is not shown here.'),
+        div({ class: 'copyable' }, pre(null, command), copyButton(command, 'the commands')),
+      );
+};
+
 const factsOf = (delivery: Detail, { params, may }: Visit) => {
   const at = (rest: string) => tenantPath(params.tenant_id!, rest);
   const { id, provider, agent_id, integration_id, provider_delivery_id, sha256, size_bytes, caller, session_id, cause } = delivery;
@@ -114,7 +129,10 @@ const factsOf = (delivery: Detail, { params, may }: Visit) => {
     Provider: provider,
     "Provider's id": provider_delivery_id ? shortId(provider_delivery_id) : null,
     Agent: a({ href: at(`/agents/${agent_id}`) }, 'Open the agent'),
-    Integration: shortId(integration_id),
+    Integration:
+      may('tenant:integrations:read') && !WITHOUT_INTEGRATION.includes(provider)
+        ? a({ href: at(`/integrations/${integration_id}`) }, 'Open the integration')
+        : shortId(integration_id),
     Sender: caller?.ip ? code(null, caller.ip) : null,
     'User agent': caller?.user_agent ?? null,
     Size: `${size_bytes} bytes`,
@@ -165,7 +183,7 @@ export const deliveryPage = page({
         ),
         div(
           { class: 'detail' },
-          div({ class: 'detail-main' }, card('What happened', trailOf(stepsOf(value))), payloadCard(value, body)),
+          div({ class: 'detail-main' }, card('What happened', trailOf(stepsOf(value))), payloadCard(value, body), curlCard(value, visit)),
           aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value, visit))),
         ),
       ),

@@ -57,7 +57,7 @@ export const overviewPage = page({
                   title: 'No deliveries yet',
                   why: 'Webhook calls, skill calls and cron messages appear here as they arrive.',
                 },
-                code(null, `annals trigger github.push --integration <id>`),
+                code(null, 'annals trigger github --url <address> --secret <secret>'),
               ),
         ),
       ),

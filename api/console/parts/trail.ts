@@ -13,22 +13,27 @@ export type TrailStep = {
   readonly at: string | null;
 };
 
-/** The time since the previous step whose time is known. */
-const gaps = (steps: readonly TrailStep[]): (number | null)[] => {
-  let before: number | null = null;
+/**
+ * The time that each step took since those before it whose time is known. A step that two clocks put before an earlier
+ * one took no time. So the durations add up to the time of the whole trail.
+ */
+export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[] => {
+  let latest: number | null = null;
   return steps.map(({ at }) => {
     if (at === null) return null;
-    const now = Date.parse(at);
-    const gap = before === null ? null : Math.max(0, now - before);
-    before = now;
+    const gap = latest === null ? null : Math.max(0, Date.parse(at) - latest);
+    latest = Math.max(latest ?? 0, Date.parse(at));
     return gap;
   });
 };
 
+const totalOf = (durations: readonly (number | null)[]): number => durations.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
+
 /** What happened to a delivery, step by step, with the time that each step took. */
 export const trailOf = (steps: readonly TrailStep[]) => {
   const durations = gaps(steps);
-  return ol(
+  const total = totalOf(durations);
+  const list = ol(
     { class: 'trail' },
     ...steps.map(({ icon: name, tone, title, detail, at }, index) =>
       li(
@@ -49,4 +54,5 @@ export const trailOf = (steps: readonly TrailStep[]) => {
       ),
     ),
   );
+  return div(null, list, div({ class: 'trail-total quiet', 'data-total': String(total) }, `In total ${duration(total)}`));
 };

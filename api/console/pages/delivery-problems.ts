@@ -1,0 +1,91 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { heading } from '../parts/heading.ts';
+import { grouped } from '../parts/outcome-counts.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { shortId } from '../parts/short-id.ts';
+import { tags } from '../parts/tags.ts';
+import { ago } from '../parts/time.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit } from '../visit.ts';
+
+const { a, caption, div, span, table, tbody, td, th, thead, tr } = tags;
+
+type Problem = ReplyOf<Rows['listDeliveryProblems']>[number];
+
+const INTEGRATIONS = 200;
+
+const rowOf = (
+  visit: Visit,
+  { fingerprint, outcome, reason, integration_id, count, first_at, last_at, example_id }: Problem,
+  label: string | undefined,
+) => {
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  const matching = new URLSearchParams({ outcome, integration_id, ...(reason === null ? {} : { reason }) });
+  return tr(
+    { 'data-kind': 'delivery-problem', 'data-id': fingerprint },
+    td(
+      { class: 'main-cell' },
+      a(
+        { href: `${at('/deliveries')}?${matching}`, class: 'row-link' },
+        span({ class: 'event' }, reason?.replaceAll('_', ' ') ?? 'no reason'),
+      ),
+      div({ class: 'quiet' }, label ?? 'not an integration'),
+    ),
+    td({ class: 'state-cell' }, badge(outcome)),
+    td({ class: 'number' }, grouped(count)),
+    td({ class: 'number wide-only' }, ago(first_at)),
+    td({ class: 'number' }, ago(last_at)),
+    td({ class: 'wide-only above' }, a({ href: at(`/deliveries/${example_id}`) }, 'Example')),
+    td({ class: 'wide-only above' }, shortId(fingerprint, 'the fingerprint')),
+  );
+};
+
+/** The rejected and the dead deliveries of a tenant, in groups with the same reason. */
+export const deliveryProblemsPage = page({
+  path: '/console/t/:tenant_id/deliveries/problems',
+  permit: 'tenant:integrations:read',
+  nav: 'Deliveries',
+  categories: ['acknowledgement', 'rejection'],
+  asks: ({ ask, rows, params }) => ({
+    problems: ask(rows.listDeliveryProblems, { tenant_id: params.tenant_id! }),
+    integrations: ask(rows.listWebhookIntegrations, { tenant_id: params.tenant_id!, limit: INTEGRATIONS }),
+  }),
+  title: () => 'Problems',
+  trail: ({ params, tenant }) => [
+    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
+    ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
+  ],
+  view: ({ problems, integrations }, visit) => {
+    const labels = new Map(integrations.ok ? integrations.value.map(({ id, label }) => [id, label]) : []);
+    const columns = ['Reason', 'State', 'Count', 'First', 'Last', 'Example', 'Fingerprint'];
+    const classes: Readonly<Record<string, string>> = {
+      Count: 'number',
+      First: 'number wide-only',
+      Last: 'number',
+      Example: 'wide-only',
+      Fingerprint: 'wide-only',
+    };
+    return [
+      heading('Problems', 'Deliveries that were rejected or given up, in groups with the same reason.'),
+      panel(problems, (found) =>
+        found.length === 0
+          ? emptyState(
+              { icon: 'circle-check', title: 'No problems', why: 'No delivery was rejected, and none was given up.' },
+              a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/deliveries') }, 'To the deliveries'),
+            )
+          : div(
+              { class: 'table-box' },
+              table(
+                { class: 'list' },
+                caption({ class: 'hidden' }, 'Problems'),
+                thead(null, tr(null, ...columns.map((name) => th({ scope: 'col', class: classes[name] ?? null } as never, name)))),
+                tbody(null, ...found.map((problem) => rowOf(visit, problem, labels.get(problem.integration_id)))),
+              ),
+            ),
+      ),
+    ];
+  },
+});

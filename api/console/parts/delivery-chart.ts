@@ -1,0 +1,36 @@
+import { jsx } from 'hono/jsx';
+import type { ReplyOf } from '../../http/ask.ts';
+import type { deliverySummaryOperations } from '../../webhooks/delivery-summary-operations.ts';
+import { barChart } from './chart.ts';
+import { moduleScript } from './module-script.ts';
+import { OUTCOMES } from './outcome-counts.ts';
+import { tags } from './tags.ts';
+import { absoluteTime } from './time.ts';
+
+type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']>;
+
+const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead' } as const;
+
+/** The time of a bucket to the minute. */
+const minuteOf = (at: string): string => absoluteTime(at).replace(/:\d\d\.\d+ UTC$/, '');
+
+/** The deliveries over time, by outcome. A bar leads to its part of the time, and a drag chooses a part. */
+export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from: string, to: string) => string) => {
+  const [first, last] = [buckets[0], buckets.at(-1)];
+  if (!first || !last) return null;
+  const chart = barChart({
+    id: 'deliveries',
+    title,
+    series: OUTCOMES.map((outcome) => ({ label: outcome, tone: TONES[outcome] })),
+    buckets: buckets.map(({ from, to, outcomes }) => ({
+      label: minuteOf(from),
+      values: OUTCOMES.map((outcome) => outcomes[outcome]),
+      href: hrefOf(from, to),
+    })),
+  });
+  return tags.div(
+    { class: 'card chart-card' },
+    jsx('chart-brush', { 'data-from': first.from, 'data-to': last.to }, chart),
+    moduleScript('chart-brush.mjs'),
+  );
+};

@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { gaps } from '../../api/console/parts/trail.ts';
+import { createAgent, createIntegration, deliver, findDelivery, startConsole } from '../fixtures/console-platform.ts';
+import { addMember } from '../fixtures/users.ts';
+import { SECRET, sign } from '../fixtures/webhook-platform.ts';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer');
+const integration = await createIntegration(p, agent);
+const body = { zen: 'Keep it logically awesome.' };
+await deliver(p, integration, "pu'sh", body);
+await deliver(p, integration, 'issues', { forged: 'never stored' }, 'sha256=forged');
+const [accepted, rejected] = [await findDelivery(p, 'accepted'), await findDelivery(p, 'rejected')];
+
+const pageOf = async (path: string, session?: string): Promise<string> => {
+  const answer = await p.open(`${p.base}${path}`, session);
+  assert.is(answer.status, 200, answer.text.slice(0, 300));
+  return answer.text;
+};
+const countsIn = (html: string): string[] => [...html.matchAll(/data-count="(\w+)">(\d+)/g)].map((found) => `${found[1]} ${found[2]}`);
+
+test('the list counts deliveries by outcome, with the same numbers for every outcome that is chosen', async () => {
+  const counts = ['accepted 1', 'blocked 0', 'rejected 1', 'dead 0'];
+  assert.equal(countsIn(await pageOf('/deliveries')), counts);
+  const filtered = await pageOf('/deliveries?outcome=rejected');
+  assert.equal(countsIn(filtered), counts);
+  assert.not.match(filtered, new RegExp(`data-id="${accepted}"`));
+  assert.match(filtered, new RegExp(`data-id="${rejected}"`));
+});
+
+test('the chart shows the time of the filters, and each bar leads to its part of it', async () => {
+  const html = await pageOf('/deliveries?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z');
+  assert.match(html, /<chart-brush data-from="2026-01-01T00:00:00.000Z" data-to="2026-01-03T00:00:00.000Z">/);
+  assert.match(html, /from=2026-01-01T00%3A00%3A00.000Z&amp;to=2026-01-01T01%3A00%3A00.000Z/);
+  assert.match(html, /No delivery matches/);
+});
+
+test('a filter that the API refuses shows its problem in place of the list, with the chart and the frame', async () => {
+  const answer = await p.open(`${p.base}/deliveries?from=yesterday`);
+  assert.match(answer.text, /data-problem/);
+  assert.match(answer.text, /<h1/);
+});
+
+test('a forged request shows its reason and no body, in the list and on the page of problems', async () => {
+  const detail = await pageOf(`/deliveries/${rejected}`);
+  const reason = /Reason: (signature_\w+)\. No body was stored/.exec(detail)![1]!;
+  assert.not.match(detail, /never stored/);
+  assert.not.match(detail, /As signed curl/);
+  const problems = await pageOf('/deliveries/problems');
+  assert.match(problems, /data-kind="delivery-problem"/);
+  assert.match(problems, new RegExp(`outcome=rejected&amp;integration_id=${integration}&amp;reason=${reason}`));
+  assert.match(problems, new RegExp(`/deliveries/${rejected}"`));
+});
+
+test('the commands of the signed curl make the signature that the platform accepts, and contain no secret', async () => {
+  const html = await pageOf(`/deliveries/${accepted}`);
+  const command = /data-text="(curl -sf[^"]*)"/.exec(html)![1]!.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+  assert.not.ok(html.includes(SECRET));
+  const folder = await mkdtemp(join(tmpdir(), 'annals-curl-'));
+  writeFileSync(join(folder, 'body'), JSON.stringify(body));
+  // In place of curl and uuidgen, functions that print their arguments.
+  const script = `curl() { printf '%s\\n' "$@"; }; uuidgen() { echo new-id; }; ${command}`;
+  const printed = execFileSync('sh', ['-c', script], { cwd: folder, env: { ...process.env, SECRET, ANNALS_KEY: 'key' }, encoding: 'utf8' });
+  await rm(folder, { recursive: true });
+  const lines = printed.split('\n');
+  assert.ok(lines.includes(`x-hub-signature-256: ${sign(JSON.stringify(body))}`), printed);
+  assert.ok(lines.includes("x-github-event: pu'sh"), printed);
+});
+
+test('the durations of a trail add up to its total, also if two clocks disagree', () => {
+  const steps = ['10:00:00.000', '10:00:01.500', '10:00:01.000', '10:00:03.000'].map((time) => ({ at: `2026-11-21T${time}Z` }));
+  assert.equal(gaps([...steps.slice(0, 2), { at: null }, ...steps.slice(2)]), [null, 1_500, null, 0, 1_500]);
+});
+
+test('the page of a delivery shows the total of its durations', async () => {
+  const html = await pageOf(`/deliveries/${accepted}`);
+  const shown = [...html.matchAll(/data-gap="(\d+)"/g)].map((found) => Number(found[1]));
+  assert.is(
+    Number(/data-total="(\d+)"/.exec(html)![1]),
+    shown.reduce((sum, gap) => sum + gap, 0),
+  );
+  assert.ok(shown.length > 0);
+});
+
+test('a member sees neither the problems nor deliveries of agents that they may not read', async () => {
+  const member = await p.signIn((await addMember(p, 'MEMBER')).key);
+  assert.is((await p.open(`${p.base}/deliveries/problems`, member)).status, 404);
+  const list = await pageOf('/deliveries', member);
+  assert.not.match(list, /deliveries\/problems/);
+  assert.not.match(list, new RegExp(accepted));
+});
+
+test.after(() => p.close());
+test.run();
