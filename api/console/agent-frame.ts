@@ -13,11 +13,12 @@ const { div, span, nav, a } = tags;
 type Agent = ReplyOf<Rows['getAgent']>;
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
-/** The tabs of an agent: the path below its page, and the permission on the agent that the tab needs, if any. */
+/** The tabs of an agent: the path below its page, and the permission on the agent or the tenant that the tab needs. */
 const TABS: readonly (readonly [label: string, path: string, needs?: string])[] = [
   ['Overview', ''],
   ['Runner', '/runner'],
   ['Skills and tools', '/skills'],
+  ['Access', '/access', 'tenant:audit:read'],
   ['Cost', '/cost'],
   ['History', '/history'],
   ['Settings', '/settings'],
@@ -76,14 +77,15 @@ const actionsOf = (visit: Visit, { id, name, is_active }: Agent, onAgent: MayOnA
 const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
   nav(
     { 'aria-label': 'Parts of the agent', class: 'tabs page-tabs' },
-    ...TABS.filter(([, , needs]) => needs === undefined || may(needs)).map(([label, path]) =>
-      a(
-        {
-          href: tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}${path}`),
-          'aria-current': label === current ? 'page' : null,
-        },
-        label,
-      ),
+    ...TABS.filter(([, , needs]) => needs === undefined || (needs.startsWith('tenant:') ? visit.may(needs) : may(needs))).map(
+      ([label, path]) =>
+        a(
+          {
+            href: tenantPath(visit.params.tenant_id!, `/agents/${visit.params.agent_id}${path}`),
+            'aria-current': label === current ? 'page' : null,
+          },
+          label,
+        ),
     ),
   );
 

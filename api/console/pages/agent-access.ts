@@ -1,13 +1,13 @@
 import type { Answer, ReplyOf } from '../../http/ask.ts';
 import { formLink } from '../action.ts';
+import { agentTab, agentTrail } from '../agent-frame.ts';
 import { page } from '../page.ts';
 import { choice, type Difference, differenceTable, memberName, type Names } from '../parts/access-parts.ts';
 import { type Access, chainOf, type Label, type Step, type Way, waysTo } from '../parts/explain.ts';
 import { card } from '../parts/facts.ts';
-import { heading } from '../parts/heading.ts';
 import { wordsOf } from '../parts/history.ts';
 import { icon } from '../parts/icon.ts';
-import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { panel } from '../parts/problem-panel.ts';
 import { type Child, tags } from '../parts/tags.ts';
 import { ago } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
@@ -191,7 +191,7 @@ const answers = (explained: Explained, effective: Effective): Child => {
 export const agentAccessPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/access',
   permit: 'tenant:audit:read',
-  nav: 'Access',
+  nav: 'Agents',
   categories: ['tenant', 'agent'],
   asks: (visit) => {
     const { ask, rows, params, query } = visit;
@@ -201,6 +201,7 @@ export const agentAccessPage = page({
     const preview = previewOf(visit);
     return {
       agent: ask(rows.getAgent, { ...path, as_of }),
+      may: ask(rows.readEffectivePermissions, path),
       access: ask(rows.listEffectiveAccess, { ...path, as_of, limit: PEOPLE }),
       members: ask(rows.listMembers, { tenant_id: path.tenant_id, as_of, limit: PEOPLE }),
       grid: ask(rows.readRolePermissions, { tenant_id: path.tenant_id, as_of }),
@@ -209,32 +210,25 @@ export const agentAccessPage = page({
     };
   },
   title: () => 'Access',
-  trail: ({ params, tenant }) => [
-    [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
-    ['Access', tenantPath(params.tenant_id!, '/access')],
-    ['Agent', tenantPath(params.tenant_id!, `/agents/${params.agent_id}`)],
-  ],
-  view: ({ agent, access, members, grid, effective, preview }, visit) => {
-    if (!agent.ok) return [heading('Access', null), problemPanel(agent.problem)];
+  trail: agentTrail('Access'),
+  view: ({ agent, may, access, members, grid, effective, preview }, visit) => {
     const users: Names = new Map(members.ok ? members.value.map((member) => [member.user_id, memberName(member)]) : []);
-    const agents: Names = new Map([[agent.value.id, agent.value.name]]);
     const roles = grid.ok ? grid.value.roles : {};
     const user_id = visit.query.get('user_id');
     const mine = access.ok ? access.value.find((cell) => cell.user_id === user_id) : undefined;
-    const explained = mine && { visit, access: mine, grid: roles, isAdminOnly: agent.value.is_admin_only };
+    const explained = mine && { visit, access: mine, grid: roles, isAdminOnly: agent.ok && agent.value.is_admin_only };
     const nobody = p({ class: 'quiet' }, 'This user was no member of the tenant, so they could do nothing with the agent.');
-    return [
-      heading(`Access to ${agent.value.name}`, 'Who may do what with the agent, and which events decided it.'),
+    return agentTab(visit, 'Access', { agent, may }, ({ id, name }) => [
       div(
-        { class: 'stack' },
+        { class: 'stack wide-gap' },
         card(
           'Why',
           explainer(visit, users, roles.OWNER ?? []),
           effective ? panel(effective, (found) => (explained ? answers(explained, found) : nobody)) : null,
         ),
-        mayManageAccess(visit) ? whatIf(visit, preview, { users, agents }) : null,
+        mayManageAccess(visit) ? whatIf(visit, preview, { users, agents: new Map([[id, name]]) }) : null,
         panel(access, (cells) => accessTable(cells, users, visit)),
       ),
-    ];
+    ]);
   },
 });
