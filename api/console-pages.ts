@@ -2,6 +2,7 @@ import type { Page } from './console/page.ts';
 import { accessPage } from './console/pages/access.ts';
 import { agentPage } from './console/pages/agent.ts';
 import { agentAccessPage } from './console/pages/agent-access.ts';
+import { agentComparePage } from './console/pages/agent-compare.ts';
 import { agentCostPage } from './console/pages/agent-cost.ts';
 import { agentHistoryPage } from './console/pages/agent-history.ts';
 import { agentListPage } from './console/pages/agent-list.ts';
@@ -41,6 +42,7 @@ export const consolePages: readonly Page[] = [
   eventPage,
   agentRunnerPage,
   agentSkillsPage,
+  agentComparePage,
   agentCostPage,
   agentHistoryPage,
   agentSettingsPage,

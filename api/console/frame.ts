@@ -36,9 +36,13 @@ export type Framed = {
   readonly nav: string;
   readonly trail: readonly (readonly [string, string])[];
   readonly content: readonly Child[];
+  /** The way into the past, at the top of the page. */
+  readonly timeEntry?: Child;
+  /** The strip of a page of the past. */
+  readonly timeStrip?: Child;
 };
 
-const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs'] as const;
+const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs'] as const;
 
 const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string, content: Child): string => {
   const page = html(
@@ -168,13 +172,13 @@ const breadcrumb = (trail: Framed['trail'], name: string) =>
   );
 
 /** Renders a page of a signed-in visitor in its frame, as a whole HTML document. */
-export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content }: Framed): string =>
+export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content, timeEntry, timeStrip }: Framed): string =>
   document(
     assets,
     visit,
     name,
     div(
-      { class: 'frame' },
+      { class: timeStrip ? 'frame past' : 'frame' },
       a({ href: '#main', class: 'skip' }, 'Skip to the content'),
       sidebar(visit, current),
       div(
@@ -183,7 +187,9 @@ export const framed = (assets: string, visit: Visit, { title: name, nav: current
           { class: 'top' },
           button({ class: 'ghost menu', popovertarget: 'nav', 'aria-label': 'Menu' }, icon('menu')),
           breadcrumb(trail, name),
+          timeEntry ?? null,
         ),
+        timeStrip ?? null,
         main({ id: 'main', tabindex: -1 }, ...content),
         apiDrawer(visit),
       ),

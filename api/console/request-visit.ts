@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { type Ask, type Call, createAsk, type Send } from '../http/ask.ts';
 import { isRead } from '../http/operation.ts';
+import { pastTime } from './past-time.ts';
 import type { Rows } from './rows.ts';
 import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
 
@@ -52,20 +53,37 @@ const afterChange = (ask: Ask, query: URLSearchParams): Ask => {
   return (row, sent, options) => ask(row, sent, isRead(row) ? { headers: { 'consistency-token': token, ...options?.headers } } : options);
 };
 
+/** Makes the reads show the log at a time, as far as they have a past. `onPresent` gets the summaries of the others. */
+const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => void): Ask => {
+  if (asOf === null) return ask;
+  return (row, sent, options) => {
+    const fields = (row.query as { readonly shape?: object } | undefined)?.shape ?? {};
+    if (!isRead(row) || Object.hasOwn(sent, 'as_of')) return ask(row, sent, options);
+    if (Object.hasOwn(fields, 'as_of')) return ask(row, { ...sent, as_of: asOf }, options);
+    onPresent(row.summary);
+    return ask(row, sent, options);
+  };
+};
+
 /** Creates the visit of a request, without the visitor. */
 export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
   const calls: Call[] = [];
+  const present: string[] = [];
+  const asOf = pastTime(url.searchParams.get('as_of') ?? '', Date.now());
+  const ask = createAsk(sendAsVisitor(app, c), (call) => calls.push(call));
   return {
     path: url.pathname,
     url: `${url.pathname}${url.search}`,
     params: c.req.param() as Record<string, string>,
     query: url.searchParams,
+    asOf,
+    presentReads: present,
     me: null,
     tenant: null,
     may: () => false,
     ask: afterChange(
-      createAsk(sendAsVisitor(app, c), (call) => calls.push(call)),
+      atTime(ask, asOf, (summary) => present.push(summary)),
       url.searchParams,
     ),
     rows,

@@ -21,27 +21,70 @@ import { type ConsoleEnv, sendAsVisitor, THEME_COOKIE, visitOf } from './request
 import type { Rows } from './rows.ts';
 import { mountForms } from './run-form.ts';
 import { linkPage, signInPage } from './sign-in.ts';
-import { THEMES, tenantPath } from './visit.ts';
+import { keepingTime, readTicks, timeEntry, timeStrip } from './time-machine.ts';
+import { THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
 
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
 const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
 
 const { h1 } = tags;
 
+const nothingThen: Frame = {
+  ...unknownPage,
+  title: 'Not found at this time',
+  content: [
+    h1({ class: 'hidden' }, 'Not found at this time'),
+    emptyState({ icon: 'history', title: 'Nothing is here at this time', why: 'It did not exist then, or you have no access to it.' }),
+  ],
+};
+
+/** The event before the newest one of a page; null if there is none. */
+const eventBack = async (visit: Visit): Promise<string | null> => (await readTicks(visit))[1]?.position ?? null;
+
+/**
+ * Leads a page to the time that its parameter `as_of` means: to the event before the newest one, or to the present.
+ * Returns null if the page can be shown at its time.
+ */
+const toItsTime = async (c: Context, visit: Visit): Promise<Response | null> => {
+  const wanted = visit.query.get('as_of');
+  if (wanted === 'back') return redirect(c, withQuery(visit, { as_of: await eventBack(visit) }));
+  if (wanted === '' || wanted === 'now') return redirect(c, withQuery(visit, { as_of: null }));
+  // A time in words is written out, so that the address shows the same page tomorrow.
+  return visit.asOf !== null && visit.asOf !== wanted ? redirect(c, withQuery(visit, { as_of: visit.asOf })) : null;
+};
+
+/** Puts a page into its frame: that of the present, or the amber one of the past. */
+const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<string> => {
+  const { asOf, query } = visit;
+  if (!visit.params.tenant_id) return framed(deps.assets, visit, frame);
+  if (asOf === null) {
+    const message = query.has('as_of') ? 'This is no time and no position. The page shows the present.' : null;
+    return framed(deps.assets, visit, { ...frame, timeEntry: timeEntry(visit, message) });
+  }
+  const present = [...visit.presentReads];
+  const ticks = await readTicks(visit);
+  return keepingTime(framed(deps.assets, visit, { ...frame, timeStrip: timeStrip(visit, { asOf, ticks, present }) }), asOf);
+};
+
 const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const show = (frame: Frame, status: number) => htmlResponse(c, framed(deps.assets, visit, frame), status);
   if (!visit.may(page.permit)) return show(unknownPage, 404);
+  const elsewhere = await toItsTime(c, visit);
+  if (elsewhere) return elsewhere;
   const started = Object.entries(page.asks(visit));
   const answers = Object.fromEntries(await Promise.all(started.map(async ([name, asked]) => [name, await asked] as const)));
   const main = answers[started[0]?.[0] ?? ''];
   if (main && !main.ok && main.status === 401) return redirect(c, signInPath(visit, true));
-  if (main && !main.ok && [403, 404].includes(main.status)) return show(unknownPage, 404);
+  if (main && !main.ok && [403, 404].includes(main.status))
+    return visit.asOf ? htmlResponse(c, await inTime(deps, visit, nothingThen), 404) : show(unknownPage, 404);
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit) ?? [];
   const content: readonly Child[] = page.view(answers, visit);
-  return show({ title, nav: page.nav, trail, content }, main && !main.ok ? main.status : 200);
+  const html = await inTime(deps, visit, { title, nav: page.nav, trail, content });
+  const isBadTime = visit.asOf === null && visit.query.has('as_of');
+  return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };
 
 /** Opens the visitor's tenant, or the platform if they have none. */

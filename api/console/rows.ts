@@ -12,7 +12,7 @@ import type { auditOperations } from '../audit/audit-log.ts';
 import type { auditProofOperations } from '../audit/audit-proof.ts';
 import type { eventOperations } from '../audit/event-log.ts';
 import type { agentCostOperations } from '../billing/agent-costs.ts';
-import type { HistoryEntries } from '../http/history-schemas.ts';
+import type { DiffQuery, HistoryEntries, ResourceDiff } from '../http/history-schemas.ts';
 import type { TypedOperation } from '../http/operation.ts';
 import type { apiKeyOperations } from '../identity/api-key.ts';
 import type { meOperations } from '../identity/me.ts';
@@ -36,7 +36,10 @@ import type { testDeliveryOperationsOf } from '../webhooks/test-delivery.ts';
 type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
 
 /** The histories, whose operation ids are made from the names of the resources. */
-type HistoryRows = { readonly readAgentHistory: History<'/tenant/:tenant_id/agents/:agent_id/history'> };
+type HistoryRows = {
+  readonly diffAgent: TypedOperation<'/tenant/:tenant_id/agents/:agent_id/diff', typeof DiffQuery, undefined, typeof ResourceDiff>;
+  readonly readAgentHistory: History<'/tenant/:tenant_id/agents/:agent_id/history'>;
+};
 
 /** The operations that the pages of the console call, by operation id. */
 export type Rows = typeof agentOperations &

@@ -13,6 +13,7 @@ import { askAny, readBefore } from './form-read.ts';
 import { withRowsEdited } from './form-rows.ts';
 import { afterToken, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
+import { SECURITY_HEADERS } from './headers.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
@@ -209,6 +210,8 @@ const parsedJson = (text: string | null): unknown => {
 
 const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   assertOwnPage(c, deps.cookies);
+  if (new URL(c.req.url).searchParams.has('as_of'))
+    return c.text('The past cannot be changed: open the page without as_of.', 409, SECURITY_HEADERS);
   const fields = new URLSearchParams(await c.req.text());
   const run = await startRun(c, deps, fields);
   if (run instanceof Response) return run;

@@ -15,6 +15,10 @@ export type Visit = {
   readonly url: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** The time or position of the past that the page shows; null for the present. */
+  readonly asOf: string | null;
+  /** The summaries of the reads of a page of the past that showed the present, because they have no past. */
+  readonly presentReads: readonly string[];
   /** Null if `GET /me` failed, and on pages before the sign-in. */
   readonly me: Me | null;
   /** The tenant in the path, if the visitor is a member of it. */

@@ -115,7 +115,8 @@ export const agentListPage = page({
   asks: (visit) => {
     const query = passedQuery(visit);
     const list = (fields: object) => visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, ...query, ...fields } as never);
-    if (query.favorite) return { agents: list({}), favorites: Promise.resolve(null) };
+    // The past of a list has no filters.
+    if (query.favorite || visit.asOf) return { agents: list({}), favorites: Promise.resolve(null) };
     // Favorites come first; the other pages of the list have none.
     return {
       agents: list({ favorite: 'false' }),

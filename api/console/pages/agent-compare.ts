@@ -1,0 +1,99 @@
+import { actionButton } from '../action.ts';
+import { agentCalls, agentParams, agentTrail, mayOf } from '../agent-frame.ts';
+import { page } from '../page.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
+import { heading } from '../parts/heading.ts';
+import { changeTable, historyList } from '../parts/history.ts';
+import { panel, problemPanel } from '../parts/problem-panel.ts';
+import { tags } from '../parts/tags.ts';
+import { comparePlaces, pastTime } from '../past-time.ts';
+import type { Visit } from '../visit.ts';
+
+const { div, form, label, input, button, p } = tags;
+
+const fromOf = ({ query }: Visit): string => pastTime(query.get('from') ?? '', Date.now()) ?? '';
+const toOf = ({ query }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now());
+
+/** The revision in an ETag, such as 12 in `"12"`. */
+const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
+
+const timesForm = (visit: Visit) =>
+  form(
+    { method: 'get', action: visit.path, class: 'time-form card' },
+    label({ for: 'from' }, 'From'),
+    input({ id: 'from', name: 'from', value: visit.query.get('from') ?? '', required: true, placeholder: 'yesterday 9:00' }),
+    label({ for: 'to' }, 'to'),
+    input({ id: 'to', name: 'to', value: visit.query.get('to') ?? '', placeholder: 'now' }),
+    button(null, 'Compare'),
+  );
+
+/** An agent at two times: what differs, what happened since, and the way back to the earlier one. */
+export const agentComparePage = page({
+  path: '/console/t/:tenant_id/agents/:agent_id/compare',
+  permit: 'tenant:read',
+  nav: 'Agents',
+  categories: ['agent'],
+  asks: (visit) => {
+    const { ask, rows } = visit;
+    const path = agentParams(visit);
+    const [from, to] = [fromOf(visit), toOf(visit)];
+    const asked = from !== '';
+    return {
+      ...agentCalls(visit),
+      earlier: asked ? ask(rows.getAgent, { ...path, as_of: from }) : Promise.resolve(null),
+      diff: asked ? ask(rows.diffAgent, { ...path, from, ...(to ? { to } : {}) }) : Promise.resolve(null),
+      history: asked ? ask(rows.readAgentHistory, path) : Promise.resolve(null),
+    };
+  },
+  title: () => 'Compare',
+  trail: agentTrail('Compare'),
+  view: ({ agent, may, earlier, diff, history }, visit) => {
+    const title = heading(`Compare ${agent.ok ? agent.value.name : 'the agent'}`, 'What differs between two times, and the way back.');
+    if (!diff || !earlier)
+      return [
+        title,
+        timesForm(visit),
+        emptyState({
+          icon: 'history',
+          title: 'Which times?',
+          why: 'Give the earlier time above. Without a later one, it is compared with now.',
+        }),
+      ];
+    if (!diff.ok) return [title, timesForm(visit), problemPanel(diff.problem)];
+    const revision = earlier.ok ? revisionOf(earlier.etag) : null;
+    const restore =
+      revision !== null && mayOf(may)('agent:settings:write')
+        ? actionButton(visit, visit.rows.restoreAgent, agentParams(visit), 'Restore this', {
+            icon: 'rotate-ccw',
+            look: 'primary',
+            body: { revision },
+            returnTo: visit.path.replace(/\/compare$/, ''),
+            confirm:
+              'The settings, repository, budget, model chain and chat settings of the earlier time become those of now. Its name for programs, secrets, roles, skills and tools stay as they are.',
+          })
+        : null;
+    const { changes, from, to } = diff.value;
+    return [
+      title,
+      timesForm(visit),
+      div(
+        { class: 'stack wide-gap' },
+        card(
+          'What differs',
+          changes.length === 0 ? p({ class: 'quiet' }, 'Nothing.') : changeTable({ changes }),
+          toOf(visit) === null && changes.length > 0 && restore ? div({ class: 'actions form-actions' }, restore) : null,
+        ),
+        history
+          ? card(
+              'What happened in between',
+              panel(history, (entries) => {
+                const between = entries.filter(({ position }) => comparePlaces(position, from) > 0 && comparePlaces(position, to) <= 0);
+                return historyList({ ...history, ok: true, value: between } as never);
+              }),
+            )
+          : null,
+      ),
+    ];
+  },
+});

@@ -1,0 +1,50 @@
+const POSITION = /^\d{1,20}:\d{1,20}$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
+const DAY = /^(\d{4}-\d\d-\d\d)(?:[ T](\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
+const NAMED_DAY = /^(?:(today|yesterday)\s*)?(?:at\s+)?(?:(\d{1,2}):(\d\d)(?::(\d\d))?)?$/;
+const AGO = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s+ago$/;
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DAY_MS = 86_400_000;
+
+/** A time of day, such as 9:00. A token whose two numbers are equal, as they mostly are, is none. */
+const CLOCK = /^(?!(\d+):\1$)(?:[01]?\d|2[0-3]):[0-5]\d$/;
+
+/** Whether a text is a consistency token. */
+export const isPosition = (text: string): boolean => POSITION.test(text) && !CLOCK.test(text);
+
+const instantOf = (text: string): string | null => {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+};
+
+const timeOf = (day: string, [hour = '0', minute = '00', second = '00']: readonly (string | undefined)[]): string | null =>
+  instantOf(`${day}T${hour.padStart(2, '0')}:${minute}:${second}Z`);
+
+/**
+ * Reads a time as people write it, in UTC: an RFC 3339 time, `2026-11-21 10:00`, `yesterday 9:00`, `9:00`,
+ * `2 hours ago`, or a consistency token. Returns an RFC 3339 time or the token; null if it is none of them.
+ */
+export const pastTime = (text: string, now: number): string | null => {
+  const words = text.trim().toLowerCase();
+  if (words === '') return null;
+  if (isPosition(words)) return words;
+  if (INSTANT.test(words)) return instantOf(words) === null ? null : text.trim().toUpperCase();
+  const [, day, ...time] = DAY.exec(words) ?? [];
+  if (day) return timeOf(day, time);
+  const [, count, unit] = AGO.exec(words) ?? [];
+  if (count && unit) return new Date(now - Number(count) * UNIT_MS[unit[0]!]!).toISOString();
+  const [matched, name, ...clock] = NAMED_DAY.exec(words) ?? [];
+  if (!matched) return null;
+  return timeOf(new Date(now - (name === 'yesterday' ? DAY_MS : 0)).toISOString().slice(0, 10), clock);
+};
+
+/** Compares two consistency tokens. */
+export const comparePlaces = (one: string, other: string): number => {
+  const [[commit, prepare], [otherCommit, otherPrepare]] = [one, other].map((token) => token.split(':').map(BigInt)) as [
+    bigint[],
+    bigint[],
+  ];
+  if (commit !== otherCommit) return commit! < otherCommit! ? -1 : 1;
+  return prepare === otherPrepare ? 0 : prepare! < otherPrepare! ? -1 : 1;
+};

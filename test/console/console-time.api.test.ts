@@ -1,0 +1,125 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { pastTime } from '../../api/console/past-time.ts';
+import { createAgent, OWN_PAGE, startConsole } from '../fixtures/console-platform.ts';
+import { formIn, submittedBy } from '../fixtures/html-form.ts';
+
+const p = await startConsole();
+const agent = await createAgent(p, 'Reviewer', { description: 'as created' });
+for (const description of ['second', 'third']) await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { description } });
+const history = (await p.send('GET', `${p.tenant}/agents/${agent}/history`)).body as { position: string }[];
+const [newest, middle, oldest] = history.map(({ position }) => position) as [string, string, string];
+const page = `${p.base}/agents/${agent}`;
+
+const NOW = Date.parse('2026-11-23T10:30:00.000Z');
+
+test('a time in words is read in UTC, and a text that is no time is refused', () => {
+  const cases = {
+    'yesterday 9:00': '2026-11-22T09:00:00.000Z',
+    'today 14:05': '2026-11-23T14:05:00.000Z',
+    '9:00': '2026-11-23T09:00:00.000Z',
+    '2 hours ago': '2026-11-23T08:30:00.000Z',
+    '90 s ago': '2026-11-23T10:28:30.000Z',
+    '2026-11-21': '2026-11-21T00:00:00.000Z',
+    '2026-11-21 10:15': '2026-11-21T10:15:00.000Z',
+    '2026-11-21T10:15:00+01:00': '2026-11-21T10:15:00+01:00',
+    '47110:47110': '47110:47110',
+    '': null,
+    tomorrow: null,
+    'at 25:99': null,
+    '2026-13-40': null,
+    '<script>': null,
+  };
+  for (const [text, expected] of Object.entries(cases)) assert.is(pastTime(text, NOW), expected, text);
+});
+
+test('a page of the past shows the state of its time in the amber frame, without any form of a change', async () => {
+  const { status, text } = await p.open(`${page}?as_of=${oldest}`);
+  assert.is(status, 200);
+  assert.match(text, /class="frame past"/);
+  assert.match(text, /as created/);
+  assert.not.match(text, /third/);
+  assert.match(text, /2 or more events ago|2 events ago/);
+  assert.not.match(text, /data-form=|\/console\/run\//);
+});
+
+test('the links of a page of the past keep its time, except those to other times', async () => {
+  const { text } = await p.open(`${page}?as_of=${middle}`);
+  const links = [...text.matchAll(/<a ([^>]*href="(\/console\/t\/[^"]*)"[^>]*)>/g)].filter(([, tag]) => !tag!.includes('data-now'));
+  assert.ok(links.length > 8);
+  for (const [, , href] of links) assert.ok(href!.includes(`as_of=${encodeURIComponent(middle)}`), href);
+  assert.match(text, /href="[^"]+\/agents\/\w+"[^>]*data-hotkey="n"|data-hotkey="n"[^>]*/);
+});
+
+test('one event back and forth lead from event to event, and forth from the last but one to the present', async () => {
+  const back = await p.open(`${page}?as_of=back`);
+  assert.equal([back.status, back.headers.get('location')], [303, `${page}?as_of=${encodeURIComponent(middle)}`]);
+  const { text } = await p.open(back.headers.get('location')!);
+  const href = (key: string) =>
+    [...text.matchAll(/<a [^>]*>/g)].find(([tag]) => tag.includes(`data-hotkey="${key}"`))?.[0].match(/href="([^"]*)"/)?.[1];
+  assert.is(href('['), `${page}?as_of=${encodeURIComponent(oldest)}`);
+  assert.is(href(']'), page);
+  assert.is(href('n'), page);
+});
+
+test('a time in words becomes a written time in the address, and a text that is no time is said at its field', async () => {
+  const answer = await p.open(`${page}?as_of=${encodeURIComponent('2 hours ago')}`);
+  assert.is(answer.status, 303);
+  assert.match(answer.headers.get('location')!, /as_of=\d{4}-\d\d-\d\dT/);
+  const wrong = await p.open(`${page}?as_of=${encodeURIComponent('<b>then')}`);
+  assert.is(wrong.status, 422);
+  assert.match(wrong.text, /aria-invalid="true"[\s\S]+This is no time and no position/);
+  assert.not.match(wrong.text, /<b>then/);
+});
+
+test('before a resource existed, its page says that nothing was there', async () => {
+  const { status, text } = await p.open(`${page}?as_of=2020-01-01T00:00:00Z`);
+  assert.is(status, 404);
+  assert.match(text, /Nothing is here at this time[\s\S]*/);
+  assert.match(text, /class="frame past"/);
+});
+
+test('a page of the past names those of its parts that show the present', async () => {
+  const { text } = await p.open(`${page}?as_of=${middle}`);
+  assert.match(text, /As it is now, because it has no past here: [^<]*deliveries/);
+});
+
+test('the lists of the past are those of their time', async () => {
+  const later = await createAgent(p, 'Later');
+  const { status, text } = await p.open(`${p.base}/agents?as_of=${newest}`);
+  assert.is(status, 200, text.slice(0, 300));
+  assert.match(text, new RegExp(agent));
+  assert.not.match(text, new RegExp(later));
+});
+
+test('a change that is sent with a time of the past is refused and changes nothing', async () => {
+  const before = p.eventsOf('AgentUpdated').length;
+  const fields = submittedBy(formIn((await p.open(page)).text, 'updateAgent'));
+  const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };
+  const answer = await p.send('POST', `/console/run/updateAgent?as_of=${middle}`, { key: '', raw: fields.toString(), headers });
+  assert.is(answer.status, 409);
+  assert.is(p.eventsOf('AgentUpdated').length, before);
+});
+
+test('two times are compared field by field, and the earlier state is restored from there', async () => {
+  const path = `${page}/compare?from=${encodeURIComponent(oldest)}`;
+  const { status, text } = await p.open(path);
+  assert.is(status, 200);
+  assert.match(text, /\/description[\s\S]+as created[\s\S]+third/);
+  assert.match(text, /What happened in between[\s\S]+Agent updated/);
+  const fields = submittedBy(formIn(text, 'restoreAgent'));
+  const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };
+  const answer = await p.send('POST', '/console/run/restoreAgent', { key: '', raw: fields.toString(), headers });
+  assert.equal([answer.status, answer.headers.get('location')!.split('?')[0]], [303, page], answer.text);
+  assert.is(((await p.send('GET', `${p.tenant}/agents/${agent}`)).body as { description: string }).description, 'as created');
+});
+
+test('a comparison asks for its times if it has none', async () => {
+  assert.match((await p.open(`${page}/compare`)).text, /Which times\?/);
+});
+
+test('the console stops without an error', async () => {
+  await p.close();
+});
+
+test.run();
