@@ -1,5 +1,6 @@
 import type { Log } from '../eventstore/event-log.ts';
 import type { BlobBackend, StoredEntry } from './blob-backend.ts';
+import { eventsThatKeepBlobs } from './naming-events.ts';
 
 const DIGEST = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
@@ -20,7 +21,7 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 /**
  * Finds the contents that no event names. They were stored before `before` (milliseconds since 1970), because a content
  * is stored before the event that names it. Any digest in any event counts, whatever its field: so a content stays as
- * long as something might mean it.
+ * long as something might mean it. Only the events of an undone import into a memory do not count.
  * @throws LogError also if a record of the log is damaged, because it might name a content
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {
@@ -28,7 +29,7 @@ export const findOrphans = async (backend: BlobBackend, log: Log, before: number
   const stored = await Array.fromAsync(backend.list());
   const unnamed = new Set(stored.filter(({ storedAt }) => storedAt < before).map(({ sha256 }) => sha256));
   const tenants = new Set<string>();
-  for await (const { tenant, data, meta } of log.readAll()) {
+  for await (const { tenant, data, meta } of eventsThatKeepBlobs(log)) {
     tenants.add(tenant);
     const text = JSON.stringify([data instanceof Uint8Array ? null : data, meta.facts]);
     for (const [digest] of text.matchAll(DIGEST)) unnamed.delete(digest);

@@ -1,6 +1,7 @@
 import { namedBlobs } from '../../domain/blob-references.ts';
 import type { Log } from '../eventstore/event-log.ts';
 import type { BlobStore } from './blob-store.ts';
+import { eventsThatKeepBlobs } from './naming-events.ts';
 import { BlobDamaged } from './sealed-blob.ts';
 
 /** A content that an event names and that cannot be read. */
@@ -32,12 +33,15 @@ const readBlob = async (blobs: BlobStore, tenant: string, sha256: string): Promi
   }
 };
 
-/** Reads every content that an event names, once, and verifies all its bytes. @throws Refusal, LogError */
+/**
+ * Reads every content that an event names, once, and verifies all its bytes. Contents of undone imports may be removed,
+ * so they are left out. @throws Refusal, LogError
+ */
 export const verifyBlobs = async (blobs: BlobStore, log: Log): Promise<BlobVerification> => {
   const seen = new Set<string>();
   const findings: BlobFinding[] = [];
   let bytes = 0;
-  for await (const event of log.readAll())
+  for await (const event of eventsThatKeepBlobs(log))
     for (const sha256 of namedBlobs(event)) {
       const { tenant, event_id } = event;
       if (seen.has(`${tenant}/${sha256}`)) continue;

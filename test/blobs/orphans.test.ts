@@ -101,6 +101,31 @@ test('no put that has returned loses its content to a removal that runs at the s
   }
 });
 
+/** Appends the events of an import into a memory that names two contents. Returns its stream. */
+const importMemory = async ({ log }: Awaited<ReturnType<typeof openTestStore>>, sha256: string, segment: string): Promise<string> => {
+  const stream = `memoryimport-acme.${randomUUID().replaceAll('-', '')}`;
+  const meta = { tenant: 'acme', actor: { kind: 'user', id: 'u1' } as const, at: new Date().toISOString(), v: 1 };
+  await log.append(stream, 'none', [
+    { id: randomUUID(), type: 'MemoryImportStarted', data: { sha256 }, meta },
+    { id: randomUUID(), type: 'MemoryImported', data: { segments: [{ sha256: segment, entries: 1 }] }, meta },
+  ]);
+  return stream;
+};
+
+test('the contents of an undone import are orphans, unless another import names them, and may be missing', async () => {
+  const store = await openTestStore();
+  const [file, segment, shared] = [await put(store, 30), await put(store, 30), await put(store, 30)];
+  const undone = [await importMemory(store, file, segment), await importMemory(store, file, shared)];
+  await importMemory(store, shared, shared);
+  assert.equal((await store.orphansAfter(24)).orphans, []);
+  const meta = { tenant: 'acme', actor: { kind: 'user', id: 'u1' } as const, at: new Date().toISOString(), v: 1 };
+  for (const stream of undone) await store.log.append(stream, 1, [{ id: randomUUID(), type: 'MemoryImportUndone', data: {}, meta }]);
+  const { orphans } = await store.orphansAfter(24);
+  assert.equal(orphans.map(({ sha256 }) => sha256).sort(), [file, segment].sort());
+  await removeOrphans(store.backend, orphans);
+  assert.equal(await verifyBlobs(store.blobs, store.log), { read: 1, bytes: 100, findings: [] });
+});
+
 test('a removal that was killed half-way is undone by the next search, and the content can be read meanwhile', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
