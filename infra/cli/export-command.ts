@@ -8,12 +8,13 @@ export const exportCommand = defineCommand({
   args: {
     to: { type: 'string', description: 'New file to write to', required: true },
     tenant: { type: 'string', description: 'Id of the tenant (default: that of ANNALS_KEY)' },
+    wait: { type: 'boolean', description: 'Wait until a signed head covers the newest event: up to five minutes' },
   },
   setup: rejectUnknownArguments,
-  run: async ({ args: { tenant, to } }) => {
+  run: async ({ args: { tenant, to, wait } }) => {
     const { annalsUrl, annalsKey } = await readConfig('annalsUrl', 'annalsKey');
     const { exportTenant } = await import('./export-tenant.ts');
-    await finish(await exportTenant({ tenant, to, url: annalsUrl!, key: annalsKey! }));
+    await finish(await exportTenant({ tenant, to, wait: wait === true, url: annalsUrl!, key: annalsKey! }));
   },
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
 import { isId25 } from '../../domain/id.ts';
@@ -19,8 +20,13 @@ const Head = z.object({
 type Head = z.output<typeof Head>;
 const Key = z.object({ key_id: z.string(), public_key: z.string(), cross_signature: z.string().nullable() });
 
+const Entry = z.object({ position: z.string() });
+
 const EVENTS_PER_PAGE = 200;
 const HEADS_PER_PAGE = 200;
+const POLL_MS = 1_000;
+/** A head follows an event within five minutes, unless the worker is stopped. */
+const MAX_WAIT_MS = 10 * 60_000;
 
 /** Nothing stops the retries but the end of the process. */
 const NEVER = new AbortController().signal;
@@ -70,19 +76,44 @@ const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer
   return count;
 };
 
-export type ExportOptions = { readonly tenant: string | undefined; readonly to: string; readonly url: string; readonly key: string };
+/** Returns the newest head of a tenant, if there is one. @throws Refusal */
+const newestHead = async (api: RunnerApi, tenant: string): Promise<Head | undefined> =>
+  (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`))[0];
+
+/** Waits for a head that covers the entry which is the newest now. @throws Refusal, Error of one line */
+const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undefined> => {
+  const [entry] = await api.get(z.array(Entry), `/tenant/${tenant}/events?order=newest&limit=1`);
+  for (let waited = 0; waited < MAX_WAIT_MS; waited += POLL_MS) {
+    const head = await retryTransient(() => newestHead(api, tenant), NEVER);
+    if (!entry || (head && comparePositions(parseToken(head.position)!, parseToken(entry.position)!) >= 0)) return head;
+    await sleep(POLL_MS);
+  }
+  throw new Error('no head that covers the newest event was signed within ten minutes: is a worker running?');
+};
+
+/** `wait`: whether to wait until a head covers the newest entry. */
+export type ExportOptions = {
+  readonly tenant: string | undefined;
+  readonly to: string;
+  readonly wait: boolean;
+  readonly url: string;
+  readonly key: string;
+};
 
 /**
  * Writes all entries of a tenant that signed heads cover, with the heads and the keys, to a new file, and verifies it.
  * Reads over HTTP with an API key, so it gets what the key may read.
  * @returns the exit code: 1 if the export does not verify @throws Refusal, Error of one line
  */
-export const exportTenant = async ({ tenant: named, to, url, key }: ExportOptions): Promise<number> => {
+export const exportTenant = async ({ tenant: named, to, wait, url, key }: ExportOptions): Promise<number> => {
   if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');
   const api = apiClient({ url, key, outage: createOutageReport(printError, 'the service answers again') });
   const tenant = named ?? (await api.tenant());
-  const [newest] = await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`);
-  if (!newest) throw new Error('no head of this tenant is signed yet: the first one follows within seconds of its first events; try again');
+  const newest = await (wait ? headOverAll(api, tenant) : newestHead(api, tenant));
+  if (!newest)
+    throw new Error(
+      'no head of this tenant is signed yet: the first one follows within seconds of its first events; try again, or add --wait',
+    );
   const keys = await api.get(z.array(Key), `/tenant/${tenant}/audit-logs/keys`);
   await writeExportFile(to, async (writer) => {
     const { size: entries, root, position } = newest;
@@ -92,6 +123,7 @@ export const exportTenant = async ({ tenant: named, to, url, key }: ExportOption
   });
   const found = await verifyAuditExport(to);
   for (const line of describeVerification(found)) console.log(line);
-  console.log(`written to ${to}: the entries up to the newest head, signed at ${newest.at}; later ones follow with the next head`);
+  const rest = wait ? '' : '; later ones follow with the next head, within five minutes: --wait waits for it';
+  console.log(`written to ${to}: the entries up to the head signed at ${newest.at}${rest}`);
   return found.ok ? 0 : 1;
 };

@@ -1,9 +1,9 @@
 // limit: 300
-
 import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, hash, sign as signBytes } from 'node:crypto';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AuditHeadFields, signedText } from '../../domain/audit/audit-head.ts';
@@ -12,7 +12,7 @@ import { peaksOf, rootOf } from '../../domain/audit/merkle-tree.ts';
 import { rotateSigningKey } from '../../infra/audit/signing-key.ts';
 import { digestOf, verifyAuditExport } from '../../infra/audit/verify-audit-export.mjs';
 import { exportTenant } from '../../infra/cli/export-tenant.ts';
-import { contentsOf, type EditedExport, editExport, editWithCare, seededRandom, writeAgain } from '../fixtures/export-edits.ts';
+import { contentsOf, type EditedExport, editExport, editWithCare, linesIn, seededRandom, writeAgain } from '../fixtures/export-edits.ts';
 import { serveApp } from '../fixtures/serve-app.ts';
 import { signAuditHeads } from '../fixtures/sign-audit-heads.ts';
 import { createTempDirectory } from '../fixtures/temp-directory.ts';
@@ -36,24 +36,18 @@ const createAgents = async (count: number): Promise<void> => {
 };
 
 /** Runs the command. Returns its exit code and what it prints. */
-const run = async (to: string, { key = home.key, tenant }: { key?: string; tenant?: string } = {}) => {
+const run = async (to: string, { key = home.key, tenant, wait = false }: { key?: string; tenant?: string; wait?: boolean } = {}) => {
   const lines: string[] = [];
   const { log } = console;
   console.log = (line: string) => void lines.push(line);
   try {
-    return { code: await exportTenant({ tenant, to, url: server.url, key }), lines };
+    return { code: await exportTenant({ tenant, to, wait, url: server.url, key }), lines };
   } finally {
     console.log = log;
   }
 };
 
 const newFile = (): string => join(dir, `${crypto.randomUUID()}.jsonl`);
-
-const linesIn = (file: string): Buffer[] =>
-  readFileSync(file, 'latin1')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => Buffer.from(line, 'latin1'));
 
 const exported = newFile();
 
@@ -84,6 +78,17 @@ test('an export has every audited event up to the newest head, the heads and bot
   assert.is(contents.filter(({ kind }) => kind === 'key').length, 2);
   const [entry] = contents.filter(({ kind }) => kind === 'event').slice(-1);
   assert.not(entry!.text.includes('After the head'));
+});
+
+test('an export that waits has the newest event, which no head covers at first', async () => {
+  await p.send('PATCH', home.tenant, { key: home.key, body: { name: 'Waited for' } });
+  await p.waitForProjections();
+  const [file, before] = [newFile(), server.requests.length];
+  const exporting = run(file, { wait: true });
+  while (!server.requests.slice(before).some((path) => path.includes('/audit-logs/heads'))) await setTimeout(20);
+  await signAuditHeads(p, [home.id]);
+  assert.is((await exporting).code, 0);
+  assert.ok(linesIn(file).some((line) => line.includes('Waited for')));
 });
 
 test('an export is read in pages', async () => {

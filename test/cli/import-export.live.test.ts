@@ -30,7 +30,7 @@ test('a tenant with one resource of every type is exported', async () => {
   await dataset.waitForProjections();
   await signAuditHeads(dataset, [tenants[0]!.id]);
   const server = await serveApp(dataset);
-  assert.is(await exportTenant({ tenant: undefined, to: file, url: server.url, key: dataset.keys.owner }), 0);
+  assert.is(await exportTenant({ tenant: undefined, to: file, wait: false, url: server.url, key: dataset.keys.owner }), 0);
   await server.close();
   await dataset.close();
 });
