@@ -119,7 +119,7 @@ export const table = {
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
     // Few events have the same request, so they need no order.
     { columns: ['request_id'], withoutNull: 'request_id' },
-    { columns: ['cause_id'], withoutNull: 'cause_id' },
+    { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },
     { columns: ['tenant_id', 'key_id', 'created_at'], withoutNull: 'key_id' },
     { columns: ['tenant_id', 'actor_id', 'created_at'] },
     { columns: ['tenant_id', 'action', 'created_at'] },
