@@ -60,7 +60,8 @@ const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => v
     const fields = (row.query as { readonly shape?: object } | undefined)?.shape ?? {};
     if (!isRead(row) || Object.hasOwn(sent, 'as_of')) return ask(row, sent, options);
     if (Object.hasOwn(fields, 'as_of')) return ask(row, { ...sent, as_of: asOf }, options);
-    onPresent(row.summary);
+    // Who the visitor is belongs to the frame, which is always that of the present.
+    if (row.path !== '/me') onPresent(row.summary);
     return ask(row, sent, options);
   };
 };

@@ -137,8 +137,7 @@ export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child =
       : `${index}${index === ticks.length ? ' or more' : ''} ${index === 1 ? 'event' : 'events'} ago`;
   return div(
     { class: 'time-strip', role: 'status', 'data-as-of': asOf },
-    icon('history'),
-    span(null, 'As of ', strong(null, shownTime(asOf, ticks[index])), span({ class: 'quiet' }, ` · ${events}`)),
+    span(null, icon('history'), ' As of ', strong(null, shownTime(asOf, ticks[index])), span({ class: 'quiet' }, ` · ${events}`)),
     div(
       { class: 'row' },
       stepLink(visit, ticks[index + 1], '[', 'One event back'),

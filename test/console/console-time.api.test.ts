@@ -82,6 +82,7 @@ test('before a resource existed, its page says that nothing was there', async ()
 test('a page of the past names those of its parts that show the present', async () => {
   const { text } = await p.open(`${page}?as_of=${middle}`);
   assert.match(text, /As it is now, because it has no past here: [^<]*deliveries/);
+  assert.not.match(text, /has no past here: [^<]*Read who the caller is/);
 });
 
 test('the lists of the past are those of their time', async () => {

@@ -35,6 +35,7 @@ const pages: Readonly<Record<string, string>> = {
     ['runner', 'skills', 'cost', 'history', 'settings'].map((tab) => [`agent-${tab}`, `${p.base}/agents/${seeded.agent}/${tab}`]),
   ),
   start: `${p.base}/start`,
+  past: `${p.base}/agents?as_of=back`,
   'api-keys': `${p.base}/api-keys`,
   'form-agent': `/console/run/createAgent?tenant_id=${p.tenant_id}`,
   'form-guardrails': `/console/run/replaceGuardrails?tenant_id=${p.tenant_id}`,
