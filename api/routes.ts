@@ -32,6 +32,8 @@ import { benchmarkOperationsOf } from './benchmarks/benchmark.ts';
 import { benchmarkRunOperationsOf } from './benchmarks/benchmark-run.ts';
 import { agentCostOperations } from './billing/agent-costs.ts';
 import { budgetOperations } from './billing/budget.ts';
+import { budgetUsageOperations } from './billing/budget-usage.ts';
+import { costBreakdownOperations } from './billing/cost-breakdown.ts';
 import { paymentOperationsOf } from './billing/payments.ts';
 import { planOperations } from './billing/plan.ts';
 import { connectOperations } from './credentials/connect-provider.ts';
@@ -165,7 +167,14 @@ const areasOf = ({
     ...memberOperations,
     ...invitationOperations,
   },
-  Billing: { ...budgetOperations, ...agentCostOperations, ...planOperations, ...paymentOperationsOf(payments) },
+  Billing: {
+    ...budgetOperations,
+    ...agentCostOperations,
+    ...costBreakdownOperations,
+    ...budgetUsageOperations,
+    ...planOperations,
+    ...paymentOperationsOf(payments),
+  },
   Users: { ...meOperations, ...userOperations, ...allowedAccountOperations },
   Audit: { ...auditOperations, ...auditProofOperations, ...eventOperations },
   Operators: projectionAdminOperations(projectionAdmin),

@@ -3,16 +3,15 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as Model from '../../domain/agents/model.ts';
 import { NO_USAGE, topModel, totalOf, totalsBy, type UsageRow, type UsageTotals } from '../../domain/billing/agent-costs.ts';
 import { addDays, HISTORY_DAYS, hasUnusualDay } from '../../domain/billing/anomaly.ts';
-import { Instant, Timestamp } from '../../domain/fields.ts';
 import { usdOf } from '../../domain/money.ts';
-import { invalid } from '../../domain/refusal.ts';
 import { CAUSE_KINDS } from '../../domain/sessions/session.ts';
 import { agentNames } from '../../projections/agents/agent.queries.ts';
-import { dailyCosts, usageOfDays, usageOfMessages } from '../../projections/billing/cost.queries.ts';
+import { dailyCosts } from '../../projections/billing/cost.queries.ts';
 import { costs } from '../../projections/billing/cost.ts';
 import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { Flag } from '../http/paging.ts';
+import { CostPeriod, dayOf, nextDay, type Period, PeriodQuery, periodOf, usageOf } from './cost-period.ts';
 
 const Count = z.int().min(0);
 const usageFields = {
@@ -21,13 +20,6 @@ const usageFields = {
   output_tokens: Count.meta({ description: 'The tokens that models returned', examples: [96_000] }),
   cost_usd: z.number().meta({ description: 'The cost in US dollars', examples: [2.88] }),
 };
-
-export const CostPeriod = z
-  .object({
-    start: Timestamp.meta({ description: 'The start of the period, inclusive', examples: ['2026-03-01T00:00:00.000Z'] }),
-    end: Timestamp.meta({ description: 'The end of the period, exclusive', examples: ['2026-04-01T00:00:00.000Z'] }),
-  })
-  .meta({ id: 'CostPeriod' });
 
 export const AgentCostRow = z
   .object({
@@ -68,54 +60,9 @@ export const AgentCostsResponse = z
   })
   .meta({ id: 'AgentCostsResponse' });
 
-const CostsQuery = z.strictObject({
-  start: Instant.optional().meta({ description: 'The start of the period; by default, that of the month of its end' }),
-  end: Instant.optional().meta({
-    description: 'The end of the period, exclusive; by default, that of the present month, or of a later one in which it starts',
-  }),
+const CostsQuery = PeriodQuery.extend({
   include_causes: Flag.optional().meta({ description: 'Whether to show the costs by what started the sessions, too' }),
 });
-
-type Period = z.output<typeof CostPeriod>;
-
-const DAY_MS = 86_400_000;
-const MAX_DAYS = 400;
-
-/** The start of a month (UTC): of that of the time `at`, or of the one that is `later` months later. */
-const monthOf = (at: number, later = 0): string => {
-  const date = new Date(at);
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later)).toISOString();
-};
-
-/** @throws Refusal invalid if the period is empty, or longer than 400 days */
-const periodOf = (at: string, query: { readonly start?: string | undefined; readonly end?: string | undefined }): Period => {
-  const { start: wanted = at } = query;
-  const end = query.end ?? monthOf(Date.parse(wanted > at ? wanted : at), 1);
-  const start = query.start ?? monthOf(Date.parse(end) - 1);
-  if (start >= end) throw invalid('/query/end', 'must be after the start');
-  if (Date.parse(end) - Date.parse(start) > MAX_DAYS * DAY_MS)
-    throw invalid('/query/start', `must be at most ${MAX_DAYS} days before the end`, 'too_long');
-  return { start, end };
-};
-
-const dayOf = (at: string): string => at.slice(0, 'YYYY-MM-DD'.length);
-const startOf = (day: string): string => `${day}T00:00:00.000Z`;
-/** The first day that starts at this time or later. */
-const nextDay = (at: string): string => (startOf(dayOf(at)) === at ? dayOf(at) : addDays(dayOf(at), 1));
-
-/**
- * The usage in the period: that of its whole days, and that of the messages on the days that it begins or ends within.
- */
-const usageOf = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<UsageRow[]> => {
-  const [first, last] = [nextDay(start), dayOf(end)];
-  if (first > last) return usageOfMessages(reads, { tenant_id, from: start, to: end });
-  const [beginning, middle, ending] = await Promise.all([
-    start < startOf(first) ? usageOfMessages(reads, { tenant_id, from: start, to: startOf(first) }) : [],
-    first < last ? usageOfDays(reads, { tenant_id, from: first, to: last }) : [],
-    startOf(last) < end ? usageOfMessages(reads, { tenant_id, from: startOf(last), to: end }) : [],
-  ]);
-  return [...beginning, ...middle, ...ending];
-};
 
 /** The agents with an unusual day in the period. */
 const unusualAgents = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<ReadonlySet<string>> => {

@@ -29,7 +29,11 @@ export type SessionCost = { readonly session_id: string; readonly cost_micros: n
 export type BudgetEvent =
   | { type: 'BudgetReserved'; data: OfHour & ReservationFields }
   | { type: 'BudgetSettled'; data: OfHour & { reservation_id: string; settled_micros: number } }
-  | { type: 'BudgetRefused'; data: OfHour & Purpose & { amount_micros: number; committed_micros: number; limit_micros: number } }
+  /** Refusals that were recorded at first do not name the reservation. */
+  | {
+      type: 'BudgetRefused';
+      data: OfHour & Purpose & { reservation_id?: string; amount_micros: number; committed_micros: number; limit_micros: number };
+    }
   /** `sessions` has the sessions whose cost has grown. */
   | { type: 'BudgetUsageCounted'; data: OfHour & { sessions: readonly SessionCost[] } }
   | { type: 'BudgetThresholdReached'; data: OfHour & { percent: Threshold; committed_micros: number; limit_micros: number } };
@@ -183,14 +187,12 @@ export const reserve =
 
 /** Records that a reservation was refused, unless many refusals of the hour are recorded already. */
 export const recordRefusal =
-  (
-    { session_id, model_id, amount_micros, costs }: Omit<Request, 'reservation_id' | 'expires_at'>,
-    { agent_id, limit_micros, at }: Budget,
-  ) =>
+  ({ reservation_id, session_id, model_id, amount_micros, costs }: Omit<Request, 'expires_at'>, { agent_id, limit_micros, at }: Budget) =>
   (hour: BudgetHour): BudgetEvent[] => {
     if (hour.refusals >= MAX_RECORDED_REFUSALS) return [];
     const committed_micros = committedMicros(withCosts(hour, grown(hour, costs)), at);
-    const data = { agent_id, hour: hourOf(at), session_id, model_id, amount_micros, committed_micros, limit_micros: limit_micros ?? 0 };
+    const asked = { reservation_id, session_id, model_id, amount_micros };
+    const data = { agent_id, hour: hourOf(at), ...asked, committed_micros, limit_micros: limit_micros ?? 0 };
     return [{ type: 'BudgetRefused', data }];
   };
 

@@ -4,7 +4,8 @@ export const MAX_COST_MICROS = 10_000_000_000;
 /** The prices of a model in US dollars per million tokens, which is the same as micro-dollars per token. */
 type Pricing = Readonly<Record<string, unknown>>;
 
-const priceOf = (pricing: Pricing, name: string): number => {
+/** A price of a model by its name; 0 if it is missing, negative or no number. */
+export const priceOf = (pricing: Pricing, name: string): number => {
   const price = pricing[name];
   return typeof price === 'number' && Number.isFinite(price) && price > 0 ? price : 0;
 };

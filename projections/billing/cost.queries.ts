@@ -91,3 +91,26 @@ const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>
 /** Returns what each agent of the tenant has cost on each of these days (UTC). Days without use are absent. */
 export const dailyCosts = (reads: Reads, range: Range): Promise<{ agent_id: string; day: string; cost_micros: number }[]> =>
   reads.rows(byDay, range);
+
+const byDayAndUse = defineQuery((db, { tenant_id, from, to }: Range) =>
+  db
+    .selectFrom('costs.days as usage')
+    .select(({ fn, cast }) => [
+      'usage.day',
+      'usage.model_id',
+      cast<number>(fn.sum('usage.requests'), 'double precision').as('requests'),
+      cast<number>(fn.sum('usage.prompt_tokens'), 'double precision').as('input_tokens'),
+      cast<number>(fn.sum('usage.completion_tokens'), 'double precision').as('output_tokens'),
+      cast<number>(fn.sum('usage.cost_micros'), 'double precision').as('cost_micros'),
+    ])
+    .where('usage.tenant_id', '=', tenant_id)
+    .where('usage.day', '>=', from)
+    .where('usage.day', '<', to)
+    .groupBy(['usage.day', 'usage.model_id']),
+);
+
+/** Returns the use of language models on each of these days (UTC), by model. The agents and causes are left out. */
+export const usageByDay = async (reads: Reads, range: Range): Promise<(UsageRow & { day: string })[]> =>
+  (await reads.rows(byDayAndUse, range)).map(
+    (row) => ({ ...row, agent_id: '', cause_kind: '', cause_id: '' }) as UsageRow & { day: string },
+  );

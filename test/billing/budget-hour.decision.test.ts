@@ -147,11 +147,15 @@ test('80 % and 100 % of the budget are reported once an hour each, also when a l
     .emits(reached(80, 50, 60));
 });
 
-test('a hundred refusals of an hour are recorded', () => {
-  const refused = BudgetHour.recordRefusal(request('b', 60), budget);
+test('a hundred refusals of an hour are recorded, each with the id of the reservation', () => {
+  const refusedRequest = request('b', 60);
+  const refused = BudgetHour.recordRefusal(refusedRequest, budget);
   const event: BudgetHour.BudgetEvent = {
     type: 'BudgetRefused',
-    data: { agent_id: AGENT, hour: HOUR, session_id: null, model_id: null, amount_micros: 60, committed_micros: 50, limit_micros: 100 },
+    data: {
+      ...{ agent_id: AGENT, hour: HOUR, session_id: null, model_id: null, amount_micros: 60, committed_micros: 50, limit_micros: 100 },
+      reservation_id: refusedRequest.reservation_id,
+    },
   };
   given(BudgetHour, reserved('a', 50)).when(refused).emits(event);
   given(BudgetHour, reserved('a', 50), ...Array(99).fill(event))

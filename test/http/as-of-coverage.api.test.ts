@@ -17,6 +17,8 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listRunnerKeys: 'a list that is not among those of decisions.md',
   listRunnerCredentials: 'a list that is not among those of decisions.md',
   readAgentCosts: 'sums over a period',
+  readCostBreakdown: 'sums over a period',
+  readBudgetUsage: 'hours that `to` ends',
   getRunnerPresence: 'what the message broker says now',
   listAuditKeys: 'the keys of the platform',
   listAuditHeads: 'heads are signed once and never change',

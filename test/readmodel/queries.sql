@@ -5586,6 +5586,24 @@ where
   "usage"."tenant_id" = $1
   and "usage"."day" >= $2;
 
+-- usageByDay: call
+select
+  "usage"."day",
+  "usage"."model_id",
+  cast(sum("usage"."requests") as double precision) as "requests",
+  cast(sum("usage"."prompt_tokens") as double precision) as "input_tokens",
+  cast(sum("usage"."completion_tokens") as double precision) as "output_tokens",
+  cast(sum("usage"."cost_micros") as double precision) as "cost_micros"
+from
+  "costs"."days" as "usage"
+where
+  "usage"."tenant_id" = $1
+  and "usage"."day" >= $2
+  and "usage"."day" < $3
+group by
+  "usage"."day",
+  "usage"."model_id";
+
 -- usageOfDays: call
 select
   "usage"."agent_id",

@@ -197,6 +197,8 @@ GET    /me                                                              any
 GET    /tenant/{tenant_id}/autocomplete                                 tenant:read
 GET    /v1/assistants                                                   any but runners
 GET    /tenant/{tenant_id}/billing/agent-costs                          tenant:billing:read
+GET    /tenant/{tenant_id}/billing/costs                                tenant:billing:read
+GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage               agent:read
 POST   /tenant/{tenant_id}/billing/checkout-session                     tenant:billing:write
 POST   /tenant/{tenant_id}/billing/portal                               tenant:billing:write
 GET    /tenant/{tenant_id}/agents/{agent_id}/credential-requests        agent:read

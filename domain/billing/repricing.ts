@@ -1,0 +1,14 @@
+import { priceOf } from '../sessions/usage-cost.ts';
+import type { UsageTotals } from './agent-costs.ts';
+
+/**
+ * What the tokens of this use cost by other prices, in micro-dollars; as billed if there are no prices. The amount is
+ * not rounded, so that sums do not depend on how the use is grouped.
+ */
+export const repricedMicros = (
+  { input_tokens, output_tokens, cost_micros }: UsageTotals,
+  pricing: Readonly<Record<string, unknown>>,
+): number => {
+  const [input, output] = [priceOf(pricing, 'input_per_mtok'), priceOf(pricing, 'output_per_mtok')];
+  return input === 0 && output === 0 ? cost_micros : input_tokens * input + output_tokens * output;
+};
