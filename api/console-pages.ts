@@ -12,6 +12,7 @@ import { agentSkillsPage } from './console/pages/agent-skills.ts';
 import { apiKeysPage } from './console/pages/api-keys.ts';
 import { auditPage } from './console/pages/audit.ts';
 import { auditHeadsPage } from './console/pages/audit-heads.ts';
+import { costListPage } from './console/pages/cost-list.ts';
 import { deliveryPage } from './console/pages/delivery.ts';
 import { deliveryListPage } from './console/pages/delivery-list.ts';
 import { deliveryProblemsPage } from './console/pages/delivery-problems.ts';
@@ -52,4 +53,5 @@ export const consolePages: readonly Page[] = [
   accessPage,
   agentAccessPage,
   membersPage,
+  costListPage,
 ];

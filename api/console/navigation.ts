@@ -6,6 +6,7 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Deliveries', icon: 'inbox', path: '/deliveries', permit: 'tenant:read', hotkey: 'g d' },
   { label: 'Integrations', icon: 'plug', path: '/integrations', permit: 'tenant:integrations:read', hotkey: 'g i' },
   { label: 'Agents', icon: 'bot', path: '/agents', permit: 'tenant:read', hotkey: 'g a' },
+  { label: 'Costs', icon: 'gauge', path: '/costs', permit: 'tenant:billing:read', hotkey: 'g c' },
   { label: 'Sessions', icon: 'message-square', path: '/sessions', permit: 'tenant:audit:read', hotkey: 'g s' },
   { label: 'Access', icon: 'shield-check', path: '/access', permit: 'tenant:audit:read' },
   { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read' },

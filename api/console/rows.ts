@@ -13,6 +13,9 @@ import type { auditProofOperations } from '../audit/audit-proof.ts';
 import type { eventOperations } from '../audit/event-log.ts';
 import type { agentCostOperations } from '../billing/agent-costs.ts';
 import type { DiffQuery, HistoryEntries, ResourceDiff } from '../http/history-schemas.ts';
+import type { budgetUsageOperations } from '../billing/budget-usage.ts';
+import type { costBreakdownOperations } from '../billing/cost-breakdown.ts';
+import type { HistoryEntries } from '../http/history-schemas.ts';
 import type { TypedOperation } from '../http/operation.ts';
 import type { apiKeyOperations } from '../identity/api-key.ts';
 import type { meOperations } from '../identity/me.ts';
@@ -51,6 +54,8 @@ export type Rows = typeof agentOperations &
   typeof favoriteAgentOperations &
   typeof modelOperations &
   typeof agentCostOperations &
+  typeof budgetUsageOperations &
+  typeof costBreakdownOperations &
   typeof apiKeyOperations &
   typeof agentSkillOperations &
   typeof skillOperations &

@@ -25,6 +25,8 @@ const CONSOLE = join(import.meta.dirname, '../../api/console');
 const STYLES = [
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'steps', 'integrations',
   'deliveries', 'time', 'sign-in',
+  'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
+  'deliveries', 'sign-in',
 ] as const; // biome-ignore format: a list of names
 const DIGEST_CHARACTERS = 16;
 

@@ -1,0 +1,239 @@
+import type { ReplyOf } from '../../http/ask.ts';
+import { page } from '../page.ts';
+import { badge } from '../parts/badge.ts';
+import { barChart } from '../parts/chart.ts';
+import { emptyState } from '../parts/empty-state.ts';
+import { card } from '../parts/facts.ts';
+import { type FilterField, filterForm, valuesIn } from '../parts/filter-form.ts';
+import { filterTabs } from '../parts/filters.ts';
+import { heading } from '../parts/heading.ts';
+import { count, usd } from '../parts/money.ts';
+import { panel } from '../parts/problem-panel.ts';
+import { type Column, tableOf } from '../parts/table.ts';
+import { type Child, tags } from '../parts/tags.ts';
+import type { Rows } from '../rows.ts';
+import { tenantPath, type Visit, withQuery } from '../visit.ts';
+
+const { a, div, span, p, strong, tr, td, form, label, select, option, input, button } = tags;
+
+type Breakdown = ReplyOf<Rows['readCostBreakdown']>;
+type Hour = ReplyOf<Rows['readBudgetUsage']>[number];
+
+const GROUPS = [
+  ['day', 'By day'],
+  ['agent', 'By agent'],
+  ['model', 'By model'],
+  ['cause', 'By cause'],
+] as const;
+const PERIOD: readonly FilterField[] = [
+  { name: 'start', label: 'From', placeholder: '2026-11-01T00:00:00Z' },
+  { name: 'end', label: 'Until', placeholder: '2026-12-01T00:00:00Z' },
+];
+const MAX_AGENTS = 200;
+
+const groupOf = ({ query }: Visit) => query.get('group_by') ?? 'day';
+const dayOf = (at: string): string => at.slice(0, 10);
+
+const anomalyText = ({ anomaly }: Breakdown['groups'][number]): Child =>
+  anomaly === null
+    ? null
+    : div(
+        { class: 'quiet', 'data-anomaly': '' },
+        badge('behind', 'unusual'),
+        ` ${anomaly.day}: ${usd(anomaly.cost_usd)}. Usual: median ${usd(anomaly.median_usd)}, spread ${usd(anomaly.spread_usd)}; unusual from ${usd(anomaly.floor_usd)} on.`,
+      );
+
+const linkOf = (visit: Visit, key: string): string | null => {
+  const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
+  if (groupOf(visit) === 'agent') return at(`/agents/${key}`);
+  const [kind, id] = key.split(':');
+  return groupOf(visit) === 'cause' && kind === 'webhook' && id ? at(`/deliveries?integration_id=${id}`) : null;
+};
+
+const groupRow = (visit: Visit, group: Breakdown['groups'][number]) => {
+  const { key, label: name, cost_usd, repriced_usd, requests } = group;
+  const href = linkOf(visit, key);
+  const kind = groupOf(visit) === 'cause' ? key.split(':')[0]!.replaceAll('_', ' ') : null;
+  return tr(
+    { 'data-kind': 'cost', 'data-id': key },
+    td(
+      { class: 'main-cell' },
+      href ? a({ href, class: 'row-link' }, name) : span({ class: 'row-name' }, name),
+      kind && kind !== name ? div({ class: 'quiet' }, kind) : null,
+      anomalyText(group),
+    ),
+    td({ class: 'number wide-only' }, count(requests)),
+    td({ class: 'number wide-only' }, usd(repriced_usd)),
+    td({ class: 'number' }, strong(null, usd(cost_usd))),
+  );
+};
+
+const COLUMNS: readonly Column[] = [['Name'], ['Requests', 'number wide-only'], ['Repriced', 'number wide-only'], ['Billed', 'number']];
+
+const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }: Breakdown) => {
+  if (groups.length === 0)
+    return emptyState(
+      { icon: 'gauge', title: 'No costs in this period', why: 'Costs appear when runners report the use of models in sessions.' },
+      a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
+    );
+  const total = tr(
+    { 'data-total': '' },
+    td({ class: 'main-cell' }, strong(null, 'Total')),
+    td({ class: 'number wide-only' }, count(groups.reduce((sum, { requests }) => sum + requests, 0))),
+    td({ class: 'number wide-only' }, usd(total_repriced_usd)),
+    td({ class: 'number' }, strong(null, usd(total_cost_usd))),
+  );
+  return tableOf('Costs', COLUMNS, [...groups.map((group) => groupRow(visit, group)), total]);
+};
+
+/** The days of the period up to today, also those without costs. */
+const dayChart = ({ period, groups, total_cost_usd }: Breakdown) => {
+  const costs = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
+  const last = Math.min(Date.parse(period.end) - 1, Date.now());
+  const days: string[] = [];
+  for (let at = Date.parse(`${dayOf(period.start)}T00:00:00Z`); at <= last; at += 86_400_000) days.push(dayOf(new Date(at).toISOString()));
+  if (total_cost_usd === 0 || days.length === 0) return null;
+  const buckets = days.map((day) => ({ label: day, values: [costs.get(day) ?? 0] }));
+  return div(
+    { class: 'card' },
+    barChart({
+      id: 'costs',
+      title: 'Billed by day',
+      series: [{ label: 'Billed', tone: 'accent' }],
+      buckets,
+      format: usd,
+      bucketName: 'Day',
+    }),
+  );
+};
+
+const hourRow = (hour: Hour, visit: Visit) => {
+  const { tenant_id } = visit.params;
+  const agent_id = visit.query.get('agent_id')!;
+  const stream = `budget-${tenant_id}.${agent_id}.${hour.hour.slice(0, 13)}`;
+  const refused =
+    hour.refused === 0
+      ? '0'
+      : visit.may('tenant:audit:read')
+        ? a({ href: tenantPath(tenant_id!, `/events?stream=${encodeURIComponent(stream)}`) }, `${hour.refused} refused`)
+        : `${hour.refused} refused`;
+  return tr(
+    { 'data-kind': 'budget-hour', 'data-id': hour.hour },
+    td({ class: 'main-cell' }, `${dayOf(hour.hour)} ${hour.hour.slice(11, 16)} UTC`),
+    td({ class: 'number' }, usd(hour.reserved_usd)),
+    td({ class: 'number wide-only' }, usd(hour.settled_usd)),
+    td({ class: 'number wide-only' }, hour.left_usd === null ? 'no limit' : usd(hour.left_usd)),
+    td({ class: 'number' }, refused),
+  );
+};
+
+const HOUR_COLUMNS: readonly Column[] = [
+  ['Hour'],
+  ['Reserved', 'number'],
+  ['Settled', 'number wide-only'],
+  ['Left', 'number wide-only'],
+  ['Refused', 'number'],
+];
+
+const hourly = (hours: readonly Hour[], visit: Visit) => {
+  const limit = visit.query.get('limit_usd');
+  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0);
+  const used = hours.filter(({ reserved_usd, refused: times }) => reserved_usd > 0 || times > 0);
+  const said = limit
+    ? `At ${usd(Number(limit))} per hour, ${refused} reservations would have been refused in these ${hours.length} hours.`
+    : `${refused} reservations were refused in these ${hours.length} hours.`;
+  return [
+    p({ 'data-hypothesis': '', role: 'status' }, said),
+    used.length === 0
+      ? p({ class: 'quiet' }, 'The runner of this agent has reserved nothing.')
+      : tableOf(
+          'Hours',
+          HOUR_COLUMNS,
+          used.map((hour) => hourRow(hour, visit)),
+        ),
+  ];
+};
+
+const budgetForm = (visit: Visit, agents: ReplyOf<Rows['listAgents']>) => {
+  const kept = valuesIn(visit.query, ['group_by', 'start', 'end']);
+  const chosen = visit.query.get('agent_id') ?? '';
+  return form(
+    { method: 'get', action: visit.path, class: 'filter-fields' },
+    ...Object.entries(kept).map(([name, value]) => input({ type: 'hidden', name, value })),
+    div(
+      null,
+      label({ for: 'budget-agent' }, 'Agent'),
+      select(
+        { id: 'budget-agent', name: 'agent_id' },
+        ...agents.map(({ id, name }) => option({ value: id, selected: id === chosen }, name)),
+      ),
+    ),
+    div(
+      null,
+      label({ for: 'budget-limit' }, 'With another limit, in USD per hour'),
+      input({
+        id: 'budget-limit',
+        name: 'limit_usd',
+        value: visit.query.get('limit_usd') ?? '',
+        inputmode: 'decimal',
+        placeholder: 'as it was',
+        autocomplete: 'off',
+      }),
+    ),
+    div(null, span(null, ' '), button(null, 'Show the hours')),
+  );
+};
+
+/** What the agents of a tenant cost, and how their hourly budgets were used. */
+export const costListPage = page({
+  path: '/console/t/:tenant_id/costs',
+  permit: 'tenant:billing:read',
+  nav: 'Costs',
+  categories: ['session'],
+  asks: (visit) => {
+    const { ask, rows, params, query } = visit;
+    const tenant_id = params.tenant_id!;
+    const period = valuesIn(query, ['start', 'end']);
+    const group_by = groupOf(visit) as 'day';
+    const agent_id = query.get('agent_id');
+    const limit_usd = query.get('limit_usd');
+    return {
+      groups: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by }),
+      ...(group_by === 'day' ? {} : { days: ask(rows.readCostBreakdown, { tenant_id, ...period, group_by: 'day' as const }) }),
+      agents: ask(rows.listAgents, { tenant_id, limit: MAX_AGENTS }),
+      ...(agent_id ? { hours: ask(rows.readBudgetUsage, { tenant_id, agent_id, ...(limit_usd ? { limit_usd } : {}) } as never) } : {}),
+    };
+  },
+  title: () => 'Costs',
+  trail: ({ params, tenant }) => [[tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)]],
+  view: ({ groups, days, agents, hours }, visit) => {
+    const by = groupOf(visit);
+    const tabs = filterTabs(
+      'Group by',
+      by === 'day' ? null : by,
+      GROUPS.map(([value, name]) => ({
+        value: value === 'day' ? null : value,
+        label: name,
+        href: withQuery(visit, { group_by: value === 'day' ? null : value }),
+      })),
+    );
+    const kept = valuesIn(visit.query, ['group_by', 'agent_id', 'limit_usd']);
+    return [
+      heading('Costs', 'What the use of models has cost: as it was billed, and at the present prices.'),
+      div({ class: 'toolbar' }, tabs, filterForm(visit.path, PERIOD, valuesIn(visit.query, ['start', 'end']), kept)),
+      panel(days ?? groups, dayChart),
+      div(
+        { class: 'below' },
+        panel(groups, (value) => groupTable(visit, value)),
+      ),
+      div(
+        { class: 'below' },
+        card(
+          'Hourly budget of an agent',
+          panel(agents, (found) => (found.length === 0 ? p({ class: 'quiet' }, 'There is no agent yet.') : budgetForm(visit, found))),
+          hours ? panel(hours as never, (value: readonly Hour[]) => div({ class: 'below' }, ...hourly(value, visit))) : null,
+        ),
+      ),
+    ];
+  },
+});
