@@ -23,10 +23,8 @@ const require = createRequire(import.meta.url);
 const CONSOLE = join(import.meta.dirname, '../../api/console');
 /** The style sheet is these files, one after the other. Later layers win. */
 const STYLES = [
-  'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'steps', 'integrations',
-  'deliveries', 'time', 'sign-in',
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
-  'deliveries', 'sign-in',
+  'deliveries', 'time', 'sign-in',
 ] as const; // biome-ignore format: a list of names
 const DIGEST_CHARACTERS = 16;
 
