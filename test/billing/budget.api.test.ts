@@ -107,7 +107,12 @@ test('only the runner of the agent reserves and settles; for others there is no 
     (await p.send('POST', `${second.tenant}/budget-reservations/${id}/settle`, { key: agent.runner, body: { amount_usd: 0.1 } })).status,
     404,
   );
-  for (const unknown of [`c${'0'.repeat(24)}`, `c${'z'.repeat(24)}`, 'nonsense', `${String(id).slice(0, 24)}${String(id).endsWith('0') ? 1 : 0}`])
+  for (const unknown of [
+    `c${'0'.repeat(24)}`,
+    `c${'z'.repeat(24)}`,
+    'nonsense',
+    `${String(id).slice(0, 24)}${String(id).endsWith('0') ? 1 : 0}`,
+  ])
     assert.is((await agent.settle(unknown, 0.1)).status, 404, unknown);
   assert.is((await agent.settle(id, 0.1)).status, 200);
 });
