@@ -27,7 +27,7 @@ import { THEMES, tenantPath, type Visit, withQuery } from './visit.ts';
 const PREFERENCE_TTL_SECONDS = 400 * 86_400;
 const UNCHANGED = 'The session has ended: sign in again. You return to the page that you were on.';
 
-const { h1 } = tags;
+const { h1, a } = tags;
 
 const nothingThen: Frame = {
   ...unknownPage,
@@ -87,18 +87,20 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };
 
-/** Opens the visitor's tenant, or the platform if they have none. */
+/** Opens the visitor's first tenant. */
 const showStart = (deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
   const [first] = visit.me?.tenants ?? [];
   if (first) return redirect(c, tenantPath(first.id));
-  if (visit.may('platform')) return redirect(c, '/console/platform/projections');
-  const nothing = emptyState({
-    icon: 'building-2',
-    title: 'You are not a member of any tenant',
-    why: 'Ask the owner of a tenant to invite you.',
-  });
+  const nothing = emptyState(
+    {
+      icon: 'building-2',
+      title: 'You are not a member of any tenant',
+      why: 'Ask the owner of a tenant to invite you. After an invitation, or the first start, it can take a moment until it is shown.',
+    },
+    a({ class: 'button', href: '/console' }, 'Look again'),
+  );
   return htmlResponse(c, framed(deps.assets, visit, { title: 'Start', nav: '', trail: [], content: [h1(null, 'Start'), nothing] }), 200);
 };
 

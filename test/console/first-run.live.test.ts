@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../infra/supervision/ports.ts';
-import { startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
+import { eventually, startProgram, unconfiguredEnvironment, withTempDirectory } from '../fixtures/child-process.ts';
 import { formIn, submittedBy } from '../fixtures/html-form.ts';
 import { deadline, loadFactor } from '../fixtures/load-factor.ts';
 
@@ -52,6 +52,11 @@ test('the first steps lead from an empty tenant to an acknowledged delivery of a
     await platform.waitForOutput(new RegExp(`^ready ${base}$`, 'm'));
     const startedAt = Date.now();
     const { open, send } = browserOf(base);
+    // On a busy machine, the read models show the first tenant some time after the start.
+    await eventually('the first tenant is shown', async () => {
+      const answer = await fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } });
+      return ((await answer.json()) as { tenants: unknown[] }).tenants.length > 0;
+    });
     await send('/console/sign-in', new URLSearchParams({ key: key!, return_to: '/console' }));
     const overview = await open('/console');
     const start = /href="(\/console\/t\/\w+\/start)"/.exec(overview)![1]!;

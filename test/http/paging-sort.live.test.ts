@@ -2,6 +2,8 @@ import * as assert from 'uvu/assert';
 import { openapi } from '../../api/http/openapi.ts';
 import { plainPaths } from '../../api/plain-routes.ts';
 import { comparePositions, type Position, parseToken } from '../../domain/event.ts';
+import type { Provider } from '../../domain/webhooks/provider.ts';
+import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
 import { AGENT_SORTS, agentIdsAsOf, agentPage } from '../../projections/agents/agent.queries.ts';
 import { agents } from '../../projections/agents/agent.ts';
 import { allModels, MODEL_SORTS } from '../../projections/agents/model.queries.ts';
@@ -124,7 +126,10 @@ test('every list can be sorted, page by page, by the fields that the OpenAPI doc
 });
 
 type List = (reads: Reads, window: PageWindow) => Promise<Page>;
-type Listed = { readonly list: List; readonly projection: AnyProjection; readonly columns: readonly string[]; readonly doc?: string };
+type Listed = { readonly list: List; readonly projection: AnyProjection; readonly columns: readonly string[]; readonly doc?: string } & {
+  /** Adds to a stored item what the list adds to it. */
+  readonly shown?: (item: Item) => object;
+};
 type Platform = Awaited<ReturnType<typeof filled>>;
 
 /** The items of all pages of two items. Each page but the last one must be full. */
@@ -141,7 +146,11 @@ const readPages = async (reads: Reads, list: List, sort: PageWindow['sort']): Pr
 };
 
 /** The items of a list, as a fold of the log in memory has them: those of this tenant, or of the platform. */
-const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descending }: PageWindow['sort']): Item[] => {
+const foldedItems = (
+  p: Platform,
+  { projection, doc, shown = (item) => item }: Listed,
+  { column, descending }: PageWindow['sort'],
+): object[] => {
   const [table] = projection.tables;
   const at = doc ? Object.keys(table!.docs).indexOf(doc) : 0;
   const direction = descending ? -1 : 1;
@@ -149,7 +158,7 @@ const foldedItems = (p: Platform, { projection, doc }: Listed, { column, descend
     .map(({ row, docs }) => ({ row: row as Item, doc: JSON.parse(docs[at]!) as Item }))
     .filter(({ row }) => row.tenant_id === undefined || row.tenant_id === p.tenant_id)
     .sort((a, b) => direction * (order(a.row[column]!, b.row[column]!) || order(a.row.id!, b.row.id!)))
-    .map((each) => each.doc);
+    .map((each) => shown(each.doc));
 };
 
 test('the pages sorted by each field contain the items of the log in order: null is greater than any value, and ids break ties', async () => {
@@ -165,6 +174,7 @@ test('the pages sorted by each field contain the items of the log in order: null
       list: (reads, window) => integrationPage(reads, { tenant_id: p.tenant_id, publicUrl: '' }, {}, window),
       projection: integrations,
       columns: INTEGRATION_SORTS,
+      shown: (item) => ({ ...item, test_events: [...sampleEvents(item.provider as Provider)] }),
     },
     { list: allModels, projection: models, columns: MODEL_SORTS },
     { list: tenantPage, projection: tenants, columns: TENANT_SORTS },
