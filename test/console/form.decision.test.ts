@@ -67,7 +67,7 @@ test('an emptied field that may be null is sent as null, and one that was null s
 });
 
 test('line ends that the browser changed do not count as a change', () => {
-  const before = { description: 'one\ntwo' };
+  const before = { description: 'one\r\ntwo' };
   const fields = submittedBy(drawn(update, before), { '/description': 'one\r\ntwo' });
   assert.equal(bodyOf(formOf(update), fields, before).value, before);
 });
