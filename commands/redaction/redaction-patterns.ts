@@ -52,9 +52,19 @@ const assertUsable = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
   if (sizeOf(ctx, patterns) > MAX_SIZE) throw invalid(pointer, 'the patterns together take too long: repeat less', 'too_complex');
 };
 
-const assertQuick = (ctx: Ctx, text: string, patterns: Patterns): void => {
-  if (sizeOf(ctx, patterns) * text.length > MAX_STEPS)
-    throw invalid('/text', 'takes too long with these patterns: shorten it, or test fewer patterns', 'too_complex');
+const isQuick = (ctx: Ctx, text: string, patterns: Patterns): boolean => sizeOf(ctx, patterns) * text.length <= MAX_STEPS;
+
+/**
+ * Replaces what the redaction patterns of the tenant match in a text that is about to be stored. `pointer` is the place
+ * of the text in the request. A text that takes too long is refused, because it could not be stored as it is.
+ * @throws Refusal invalid
+ */
+export const redactText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
+  const { patterns } = (await ctx.load(RedactionPatterns, ctx.tenant)).state;
+  if (patterns.length === 0) return text;
+  if (!isQuick(ctx, text, patterns))
+    throw invalid(pointer, 'takes too long with the redaction patterns of the tenant: split it', 'too_complex');
+  return ctx.patterns.redact(text, patterns).text;
 };
 
 /** Replaces the redaction patterns of the tenant. @throws Refusal invalid */
@@ -71,7 +81,8 @@ export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
   if (patterns) assertUsable(ctx, '/patterns', patterns);
   const tested = patterns ?? loaded.state.patterns;
-  assertQuick(ctx, original, tested);
+  if (!isQuick(ctx, original, tested))
+    throw invalid('/text', 'takes too long with these patterns: shorten it, or test fewer patterns', 'too_complex');
   const redacted = ctx.patterns.redact(original, tested);
   return { ...loaded, state: { text: redacted.text, hits: RedactionPatterns.sumHits(redacted.hits) } };
 };

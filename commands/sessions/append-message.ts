@@ -8,6 +8,7 @@ import { secret } from '../../domain/secret.ts';
 import * as Session from '../../domain/sessions/session.ts';
 import { centsOf, costByPricing, MAX_COST_MICROS } from '../../domain/sessions/usage-cost.ts';
 import type { Ctx, Input, Loaded, SecretLocation } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
 import { loadSession } from './session-access.ts';
 
 const MAX_TOKENS = 100_000_000;
@@ -79,7 +80,8 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
 };
 
 /**
- * Appends a message to a session that has not ended. Its content is stored encrypted.
+ * Appends a message to a session that has not ended. Its content is stored encrypted, after the redaction patterns of
+ * the tenant.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
  */
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {
@@ -88,8 +90,9 @@ export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<Ret
   const session = await loadSession(ctx, session_id);
   const usage = await ctx.sideEffect(() => usageOf(ctx, input, session.state));
   const message_id = ctx.newId();
-  const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(content));
+  const redacted = await redactText(ctx, '/content', content);
+  const sealed_content = await ctx.seal(contentLocation(ctx.tenant, session_id, message_id), secret(redacted));
   const message = { message_id, role, kind, model_id, sealed_content };
   const loaded = await ctx.transact(Session, session_id, Session.appendMessage(message, usage, ctx.at()));
-  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, content) };
+  return { ...loaded, state: messageView(session_id, loaded.state.last_message!, redacted) };
 };

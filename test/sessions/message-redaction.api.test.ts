@@ -1,0 +1,38 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createSessionPlatform, errorCode, type Json } from '../fixtures/session-platform.ts';
+
+const p = await createSessionPlatform();
+
+const setPatterns = async (patterns: readonly object[]): Promise<void> => {
+  const { status, text } = await p.send('PUT', `${p.tenant}/redaction-patterns`, { body: patterns });
+  assert.is(status, 200, text);
+};
+
+test('what the redaction patterns of the tenant match is replaced in a message before it is stored, whoever sends it', async () => {
+  await setPatterns([{ pattern: 'CUST-[0-9]{6}', tag: 'customer' }]);
+  const session = await p.startSession();
+  const sent = await p.append(session, { content: 'Order of CUST-123456 and CUST-654321' });
+  assert.is((sent.body as Json).content, 'Order of [redacted:customer] and [redacted:customer]');
+  const own = await p.startSession({}, p.key);
+  const asked = await p.append(own, { role: 'user', content: 'I am CUST-111111' }, p.key);
+  assert.equal([asked.status, (asked.body as Json).content], [201, 'I am [redacted:customer]']);
+  const { text } = await p.send('GET', session);
+  assert.is(text.split('[redacted:customer]').length, 3);
+  assert.not.match(text, /CUST-/);
+});
+
+test('without patterns a message is stored as it was sent, and one that takes too long with the patterns gets 422 and is not stored', async () => {
+  await setPatterns([]);
+  const session = await p.startSession();
+  assert.is(((await p.append(session, { content: 'CUST-123456' })).body as Json).content, 'CUST-123456');
+  await setPatterns([{ pattern: '([a-z]{1,30}-){1,30}[0-9]{1,30}', tag: 'slow' }]);
+  const before = p.eventsOf('MessageAppended').length;
+  const slow = await p.append(session, { content: 'a-'.repeat(100_000) });
+  assert.equal([slow.status, errorCode(slow)], [422, 'too_complex']);
+  assert.is(p.eventsOf('MessageAppended').length, before);
+});
+
+test('the platform stops without an error', () => p.close());
+
+test.run();
