@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { chunkStream } from '../../domain/webhooks/delivery-body.ts';
+import { sampleEvents } from '../../domain/webhooks/sample-delivery.ts';
 import { audit } from '../../projections/audit/audit-log.ts';
 import { compareText } from '../../projections/column-values.ts';
 import type { Row } from '../../projections/projection.ts';
@@ -86,7 +87,7 @@ test('the rows of integrations and deliveries in Postgres equal the fold of the 
   const connected = (await foldedRows(given.log, integrations, 'integrations')).filter((one) => !one.disconnected);
   const shown = connected.toSorted(byTime('created_at')).map(({ doc, revision }) => {
     const item = JSON.parse(doc as string) as { id: string; url: string };
-    return { item: { ...item, url: publicUrl + item.url }, revision };
+    return { item: { ...item, url: publicUrl + item.url, test_events: [...sampleEvents('github')] }, revision };
   });
   const hook = shown.find(({ item }) => item.id === given.hook)!;
   assert.equal(await integrationById(reads, given.tenant_id, given.hook, publicUrl), {
