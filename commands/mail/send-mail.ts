@@ -11,6 +11,7 @@ import { conflict, invalid, Refusal } from '../../domain/refusal.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
+import { redactText } from '../redaction/redaction-patterns.ts';
 import type { ReadDelivery } from '../webhooks/delivery.ts';
 import { allowsExternalMail, mailboxIdOf } from './mailbox.ts';
 import { type Message, readMessage, recipientsOf, sealContent } from './message.ts';
@@ -135,8 +136,16 @@ const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDe
   });
 };
 
+/** Replaces what the redaction patterns of the tenant match in the texts of a message. @throws Refusal invalid */
+const redactTexts = async (ctx: Ctx, { subject, text: plain, html }: Send): Promise<Pick<MailContent, 'subject' | 'text' | 'html'>> => ({
+  subject: await redactText(ctx, '/subject', subject),
+  text: await redactText(ctx, '/text', plain),
+  html: html === null ? null : await redactText(ctx, '/html', html),
+});
+
 /**
- * Queues a message of an agent. Agents of the same tenant get it without SMTP.
+ * Queues a message of an agent. It is stored, and later sent, after the redaction patterns of the tenant. Agents of the
+ * same tenant get it without SMTP.
  * @throws Refusal not_found, forbidden if external mail is off, not_configured, invalid, conflict
  */
 export const sendMail =
@@ -148,12 +157,13 @@ export const sendMail =
     const mailbox_ids = await mailboxesOf(ctx, sender, routes);
     await checkAttachments(ctx, input, findAttachments);
     const answered = await answeredMessage(ctx, input, readDelivery);
+    const texts = await redactTexts(ctx, input);
     const id = ctx.newId();
-    const { to, cc, subject, text: plain, html, in_reply_to, attachment_ids, agent_id } = input;
+    const { to, cc, in_reply_to, attachment_ids, agent_id } = input;
     const from = addressOf({ agent: sender.agent.slug, tenant: sender.tenant.slug }, sender.domain);
     const header_id = headerIdOf(id, sender.domain);
     const references = answered ? referencesTo(answered) : [];
-    const content: MailContent = { from, to, cc, subject, text: plain, html, header_id, references };
+    const content: MailContent = { from, to, cc, ...texts, header_id, references };
     const sealed_content = await sealContent(ctx.seal, { tenant: ctx.tenant, id }, content);
     const fields = { agent_id, mailbox_ids, ...routes, in_reply_to, attachment_ids, sealed_content };
     const loaded = await ctx.transact(Mail, id, Mail.send(fields), { expectNew: true });

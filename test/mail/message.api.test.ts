@@ -64,6 +64,27 @@ test('the event of a sent message contains neither addresses nor texts in clear'
   for (const text of ['Salary', 'confidential', 'mail.test']) assert.not.ok(stored.includes(text), text);
 });
 
+test('the redaction patterns of the tenant are applied to subject, text and HTML of a sent message before it is stored', async () => {
+  const patterns = [{ pattern: 'CUST-[0-9]{6}', tag: 'customer' }];
+  const put = (body: readonly object[]) => p.send('PUT', `${p.tenant}/redaction-patterns`, { body });
+  assert.is((await put(patterns)).status, 200);
+  const [from, to] = [await newAgent(), await newAgent()];
+  const subject = 'About CUST-123456';
+  const sent = await sentTo(from, to.address, { subject, text: 'CUST-123456, CUST-654321', html: '<b>CUST-123456</b>' });
+  const stored = (await p.send('GET', `${from.path}/messages/${sent.id}`)).body as Json;
+  for (const shown of [sent, stored])
+    assert.equal(
+      [shown.subject, shown.text, shown.html],
+      ['About [redacted:customer]', '[redacted:customer], [redacted:customer]', '<b>[redacted:customer]</b>'],
+    );
+
+  assert.is((await put([{ pattern: '([a-z]{1,30}-){1,30}[0-9]{1,30}', tag: 'slow' }])).status, 200);
+  const before = p.eventsOf('MailSent').length;
+  assert.equal(codeOf(await send(from, { to: [to.address], text: 'a-'.repeat(100_000) })), [422, '/text']);
+  assert.is(p.eventsOf('MailSent').length, before, 'a message that takes too long is not stored');
+  assert.is((await put([])).status, 200);
+});
+
 test('mail to other addresses is refused with 403 unless tenant and agent allow it, and with 409 without SMTP_URL', async () => {
   const agent = await newAgent();
   const out = () => send(agent, { to: ['ada@example.com'] });
