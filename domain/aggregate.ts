@@ -15,9 +15,9 @@ export type Aggregate<S, E extends DomainEvent> = {
   /** If true, the aggregate belongs to the platform and not to a tenant, so its id alone identifies its stream. */
   readonly platform?: boolean;
   /**
-   * If this is given, the metadata of at least one of `interval` events contains the state before that event. So the
-   * state of a long stream can be loaded from its last events. The state must consist of JSON values. Each change of
-   * its fields or their meaning needs a new `version`: a stored state of another version is not used.
+   * Makes it possible to load the state of a long stream from its last events only. If it is given, at least one of
+   * every `interval` events has, in its metadata, the state before that event. The state must consist of JSON values.
+   * If its fields or their meaning change, `version` must change, too: stored states of other versions are not used.
    */
   readonly snapshots?: { readonly version: number; readonly interval: number };
 };
@@ -54,8 +54,8 @@ export const changedFields = <T extends object>(current: object, wanted: T): Par
   ) as Partial<T>;
 
 /**
- * Prepares a partial update in which null means "reset". Replaces each null by the value of the same field in `resets`.
- * Leaves out undefined fields, and null fields without a value in `resets`.
+ * Prepares a partial update in which null means "reset". Each null is replaced by the value of the same field in
+ * `resets`. Undefined fields, and null fields without a value in `resets`, are left out.
  */
 export const applyResets = <T extends object, Resets extends Partial<Record<keyof T, unknown>>>(
   fields: T,

@@ -10,7 +10,7 @@ import type { SkillEvent } from './skills/skill.ts';
 import { factsOf } from './webhooks/delivery.ts';
 import type { MailFacts } from './webhooks/mail-delivery.ts';
 
-/** By event type, the digests of the stored contents that an event names. */
+/** For each event type, a function that returns the digests of the stored contents that an event refers to. */
 type DigestsOf<E extends DomainEvent> = { readonly [T in E['type']]?: (data: Extract<E, { type: T }>['data']) => readonly string[] };
 
 const ofSkills = {
@@ -45,7 +45,10 @@ const ofMemories = {
 
 const ofMail = { MailAttachmentAdded: ({ sha256 }) => [sha256] } as const satisfies DigestsOf<AttachmentEvent>;
 
-/** Every area whose events name stored contents is listed here. `annals blobs verify` reads what they name. */
+/**
+ * Maps event types to these functions. Every area whose events refer to stored contents must be listed here, because
+ * `annals blobs verify` checks only these contents.
+ */
 const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofSkills,
   ...ofSessions,
@@ -56,10 +59,10 @@ const DIGESTS: Readonly<Record<string, (data: never) => readonly string[]>> = {
   ...ofMail,
 };
 
-/** The digests of the stored contents that must exist because of this event. */
+/** Returns the digests of the stored contents that an event refers to, and that must therefore exist. */
 export const namedBlobs = (event: Recorded): readonly string[] => {
   const { type, data } = event;
-  // Received mail names its attachments in its metadata, because its data are sealed.
+  // Received mail has the digests of its attachments in its metadata, because its data are encrypted.
   if (type === 'MailReceived' || type === 'MailBlocked') return (factsOf(event) as MailFacts).mail.attachments.map(({ sha256 }) => sha256);
   return DIGESTS[type]?.(data as never) ?? [];
 };

@@ -53,7 +53,7 @@ export type Recorded<E extends DomainEvent = DomainEvent> = E & {
 /** A reference to the event that caused something. Explanations such as `decided_by` in an API response contain it. */
 export type EventRef = { readonly event_id: string; readonly type: string; readonly at: string };
 
-/** Used in place of a tenant id in the stream names of aggregates that belong to the platform. */
+/** The value that stream names have in place of a tenant id if the aggregate belongs to the platform. */
 export const PLATFORM = 'platform';
 
 export const streamName = (category: string, tenant: string, id: string): string => `${category}-${tenant}.${id}`;
@@ -82,7 +82,7 @@ export const tokenOf = ({ commit, prepare }: Position): string => `${commit}:${p
  */
 export const sortKey = ({ commit, prepare }: Position): string => `${commit}`.padStart(20, '0') + `${prepare}`.padStart(20, '0');
 
-/** The position of a sort key. */
+/** Returns the position from which a sort key was made. */
 export const positionOfSortKey = (key: string): Position => ({ commit: BigInt(key.slice(0, 20)), prepare: BigInt(key.slice(20)) });
 
 /** Parses a consistency token; returns null if it is malformed. */

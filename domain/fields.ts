@@ -73,8 +73,8 @@ const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 /**
- * Whether the time, converted to UTC, is in the years 0001 to 9999. Its offset can move a time into the year 0 or
- * 10000. Postgres cannot store the first, and RFC 3339 cannot represent the second.
+ * Whether the time, converted to UTC, is in the years 0001 to 9999. An offset can move a time into year 0 or year
+ * 10000: Postgres cannot store year 0, and RFC 3339 cannot represent year 10000.
  */
 const hasFourDigitYear = (instant: string): boolean => !(Date.parse(instant) < YEAR_1 || Date.parse(instant) >= YEAR_10000);
 

@@ -3,7 +3,7 @@ import type { FieldError, RefusalCode } from './refusal.ts';
 
 export const category = 'idempotency';
 
-/** A stream for which a request made a decision (see `transact`), and the revision of the stream after that. */
+/** The revision of a stream after a decision (see `transact`) of a request. */
 export type StreamRevision = { stream: string; revision: number };
 
 /**

@@ -2,8 +2,9 @@
 export type ById<T> = Readonly<Record<string, T>>;
 
 /**
- * The records that a running fold has already copied. No other code uses these copies yet, so the fold can change them
- * in place. If it copied a record for every event, its time would grow with the square of the number of events.
+ * The records that the running fold has already copied. No other code uses these copies yet, so the fold can change
+ * them in place. If it copied a record again for every event, its time would grow with the square of the number of
+ * events.
  */
 export type Transient = WeakSet<object>;
 

@@ -51,7 +51,7 @@ export const scanJson = (bytes: Uint8Array, maxDepth = 64): JsonVerdict => {
   }
 };
 
-// Each of the following `skip` functions returns the offset after the part that it skips; NONE if that part is
+// The following functions skip one part of a JSON text. Each returns the offset after the part, or NONE if the part is
 // malformed.
 
 const skipWhitespace = (bytes: Uint8Array, from: number): number => {

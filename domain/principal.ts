@@ -14,7 +14,10 @@ export type Principal =
       /** The only tenant that the caller may access; null if there is no such limit. */
       readonly bound_to: string | null;
       readonly super_admin: boolean;
-      /** The caller's role in the tenant, if the API key limits it to less than that of its owner. */
+      /**
+       * The highest role in the tenant with which the caller acts. Set only if the API key limits the caller to less
+       * than the role of its owner.
+       */
       readonly max_role?: TenantRole;
       /** If true, the API key allows only reads. */
       readonly read_only?: true;
@@ -25,7 +28,7 @@ export type Principal =
       readonly tenant_id: string;
       readonly key_id: string;
       readonly read_only?: true;
-      /** If true, the tenant is suspended: the runner may only end its sessions. */
+      /** If true, the tenant is suspended: the only thing that the runner may still do is to end its sessions. */
       readonly is_suspended?: true;
     }
   | { readonly kind: 'system'; readonly name: string };

@@ -45,7 +45,10 @@ export type RefusalDetails = {
   allow?: string;
   acceptEncoding?: string;
   members?: Record<string, unknown>;
-  /** The tenant whose audit log shows the refusal, although its status is not 403. */
+  /**
+   * The id of the tenant whose audit log shows the refusal. Only set for refusals that would not appear there because
+   * their status is not 403.
+   */
   recordedIn?: string;
 };
 

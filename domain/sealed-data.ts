@@ -1,10 +1,10 @@
 import type { Recorded } from './event.ts';
 
 /**
- * How the data of an event are sealed (encrypted), as its metadata say in `facts.sealed`. `v` is the version of the
- * format, `kid` the id of the tenant's data key. The data of an event without this field are not sealed.
+ * How the data of an event are encrypted ("sealed"). The metadata of the event have it as `facts.sealed`. `v` is the
+ * version of the format, `kid` the id of the tenant's data key. If it is absent, the data are not encrypted.
  */
 export type SealedWith = { readonly v: 1; readonly kid: string };
 
-/** Returns how the data of an event are sealed; undefined if they are not. */
+/** Returns how the data of an event are encrypted; undefined if they are not encrypted. */
 export const sealedWith = ({ meta }: Pick<Recorded, 'meta'>): SealedWith | undefined => meta.facts?.sealed as SealedWith | undefined;

@@ -2,12 +2,12 @@ import type { Recorded } from './event.ts';
 
 export const category = 'key';
 
-/** `wrapped` is a key, encrypted with the master key. Because it is encrypted, it can be part of backups of the log. */
+/** `wrapped` is a key, encrypted with the master key. So backups of the log can contain it. */
 type NewKey = { kid: string; wrapped: string };
 
 /**
- * `KeysRewrapped` holds all keys of its stream, encrypted with another master key. So the events before it can be
- * removed when the master key that they need is no longer used.
+ * `KeysRewrapped` has all keys of its stream, encrypted with another master key. Therefore, the earlier events can be
+ * removed when their master key is no longer used.
  */
 export type WrappedKeyEvent =
   | { type: 'PlatformKeyCreated'; data: NewKey }
@@ -15,14 +15,14 @@ export type WrappedKeyEvent =
   | { type: 'KeysRewrapped'; data: { keys: readonly (NewKey & { created_at: string })[] } };
 
 /**
- * A key. `wrapped` is encrypted with the newest master key, `earlier` with those before it, the oldest first.
- * `created_at` is RFC 3339 UTC.
+ * A key. `wrapped` is encrypted with the newest master key. `earlier` has the same key encrypted with the earlier
+ * master keys, the oldest first. `created_at` is RFC 3339 UTC.
  */
 export type WrappedKey = NewKey & { readonly created_at: string; readonly earlier: readonly string[] };
 
 /**
- * The wrapped keys of one tenant, the oldest first. The last key encrypts new secrets. The earlier ones decrypt the
- * secrets that they encrypted.
+ * The wrapped keys of one tenant, the oldest first. The last key encrypts new secrets. The others only decrypt the
+ * secrets that they once encrypted.
  */
 export type WrappedKeys = readonly WrappedKey[];
 

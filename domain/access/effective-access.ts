@@ -9,7 +9,7 @@ import * as Tenant from '../tenants/tenant.ts';
 import type { TenantRole } from '../tenants/tenant-role.ts';
 import { changeRolePermissions, effectivePermissions } from './permission.ts';
 
-/** What a member may do with an agent, and from what this follows. */
+/** The access of a member to an agent: the roles and the grant that give it, and the labels of the permissions. */
 export type EffectiveAccess = {
   readonly user_id: string;
   readonly agent_id: string;
@@ -32,7 +32,10 @@ export const effectiveAccess = (tenant: Tenant.Tenant, user_id: string, agent: A
   labels: labelsOf(tenant, user_id, agent),
 });
 
-/** A change of access: of a member's role in the tenant, of a role or grant on an agent, or of the grid. Null removes. */
+/**
+ * A change of one member's role in the tenant, of their role or grant on an agent, or of the permissions of agent roles
+ * (`grid`). A role or grant of null is removed; an undefined one does not change.
+ */
 export type AccessChange = {
   readonly user_id?: string | undefined;
   readonly agent_id?: string | undefined;
@@ -42,7 +45,7 @@ export type AccessChange = {
   readonly grid?: Partial<RolePermissions> | undefined;
 };
 
-/** What a user gains and loses on an agent. */
+/** The labels of the permissions on an agent that a user gains and loses. */
 export type AccessDifference = {
   readonly user_id: string;
   readonly agent_id: string;
@@ -50,13 +53,19 @@ export type AccessDifference = {
   readonly lost: readonly AgentLabel[];
 };
 
-/** The tenant, and those of its agents that the changes may concern, by id. */
+/** A tenant, and the agents of it that the changes may affect. `agents` maps agent ids to agents. */
 export type AccessState = { readonly tenant: Tenant.Tenant; readonly agents: Readonly<Record<string, Agent.Agent>> };
 
-/** After every position of the log, so that an assignment of the preview is newer than the membership. */
+/**
+ * A number above every log position. Assignments in a preview have positions from here on, so they are newer than the
+ * memberships in the log, and take effect.
+ */
 const AFTER_ALL = 10n ** 18n;
 
-/** An event as the log would have it if it were appended now. Only the preview has it: it is never stored. */
+/**
+ * Returns the event in the form in which the log would return it. The event is used in the preview only, and is never
+ * stored.
+ */
 const asRecorded = <E extends DomainEvent>(event: E, index: number, at: string): Recorded<E> => ({
   ...event,
   event_id: `preview-${index}`,
@@ -130,7 +139,8 @@ const withGrant = (state: AccessState, change: AccessChange, index: number, { at
 const STEPS = [withTenantRole, withGrid, withRole, withGrant];
 
 /**
- * Returns the state after these changes, decided by the same rules as the changes themselves. Nothing is recorded.
+ * Returns the state after these changes. Each change is decided by the same rules as the operation that would make it.
+ * Appends nothing.
  * @throws Refusal of the rule that refuses a change
  */
 const applyChanges = (state: AccessState, changes: readonly AccessChange[], preview: Preview): AccessState => {
@@ -143,7 +153,7 @@ const applyChanges = (state: AccessState, changes: readonly AccessChange[], prev
   return after;
 };
 
-/** Checks that each change names what it needs. @throws Refusal invalid */
+/** Checks that each change has the ids that it needs. @throws Refusal invalid */
 export const assertComplete = (changes: readonly AccessChange[]): void =>
   changes.forEach(({ user_id, agent_id, tenant_role, role, grant: granted, grid }, index) => {
     const ofAgent = role !== undefined || granted !== undefined;
@@ -163,8 +173,8 @@ const differencesOn = (before: AccessState, after: AccessState, user_id: string,
 };
 
 /**
- * Returns who would gain and lose what by these changes. Appends nothing.
- * @throws Refusal of the rule that refuses a change, such as for the last OWNER
+ * Returns which users would gain or lose which permissions by these changes. Appends nothing.
+ * @throws Refusal of the rule that refuses a change, for example if the tenant would lose its last OWNER
  */
 export const previewAccess = (before: AccessState, changes: readonly AccessChange[], preview: Preview): AccessDifference[] => {
   const after = applyChanges(before, changes, preview);

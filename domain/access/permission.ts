@@ -84,15 +84,18 @@ export const tenantRoleOf = (tenant: Tenant, principal: Principal): TenantRole |
   return member && principal.kind === 'user' ? lesserRole(member.role, principal.max_role ?? 'OWNER') : null;
 };
 
-/** The tenant with the user as its only member, in the role to which their API key limits them. */
+/**
+ * Returns a copy of the tenant in which the user is the only member, with this role (the role to which their API key
+ * limits them).
+ */
 export const withLimitedRole = (tenant: Tenant, user_id: string, role: TenantRole): Tenant => {
   const member = tenant.members[user_id];
   return !member || member.role === role ? tenant : { ...tenant, members: { [user_id]: { ...member, role } } };
 };
 
 /**
- * Whether the limits of the caller's API key allow a permission on agents. A key with the role AUDITOR only reads them,
- * whatever the roles of its owner on agents are.
+ * Whether the limits of the caller's API key allow a permission on agents. A key with the role AUDITOR allows only to
+ * read agents, whatever roles on agents its owner has.
  */
 export const keyAllows = (principal: Principal, permission: AgentPermission): boolean =>
   principal.kind !== 'user' || principal.max_role !== 'AUDITOR' || permission === 'agent:read';
@@ -150,7 +153,7 @@ export const effectivePermissions = (tenant: Tenant, user_id: string, agent: Age
   });
 };
 
-/** Lists the same for the caller, with the limits of the caller's API key. */
+/** Returns the same list as `effectivePermissions` for the caller, but with the limits of the caller's API key. */
 export const effectivePermissionsOf = (tenant: Tenant, principal: Principal & { kind: 'user' }, agent: Agent): EffectivePermission[] => {
   const role = tenantRoleOf(tenant, principal);
   const limited = role ? withLimitedRole(tenant, principal.user_id, role) : tenant;

@@ -50,8 +50,8 @@ export const RATE_LIMIT_POLICIES: RateLimitPolicies = {
 export const deliveryPolicy = (quota: number): RateLimitPolicy => ({ name: 'webhooks', quota, seconds: 60 });
 
 /**
- * Against which limit a request counts. Each limit has one token bucket per `key` (such as a tenant id), and the
- * request takes one token from the bucket of this key.
+ * The limit against which a request counts. A limit has one token bucket per `key` (such as a tenant id), and the
+ * request takes one token from the bucket of its key.
  */
 export type RateLimitCharge = { readonly policy: RateLimitPolicy; readonly key: string };
 

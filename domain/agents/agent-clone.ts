@@ -8,7 +8,7 @@ export const assertCloneable = (source: Agent, name: string): void => {
   if (name === source.name) throw invalid('/name', 'must differ from the name of the agent that is cloned', 'same_name');
 };
 
-/** What a clone does not take from its source. `source_revision`: the revision of the source that is cloned. */
+/** The fields of a clone that differ from its source. `source_revision`: the revision of the source that is cloned. */
 type CloneIdentity = {
   readonly name: string;
   readonly slug: string;
@@ -18,14 +18,15 @@ type CloneIdentity = {
 };
 
 /**
- * What belongs to the source, but not to its state, or depends on the caller: the ids of the skills that the copy gets.
+ * What a clone gets that the state of its source does not contain: the Slack settings in effect, and the ids of the
+ * skills that the copy may have.
  */
 type Extras = { readonly slack_config: SlackConfig; readonly skill_ids: ReadonlySet<string> };
 
 /**
- * Creates a copy of `source`: its settings, its model chain, its tools, its skills without their configuration, and
- * its Slack settings. Every field that a copy gets is named here, so that it never gets a new field of agents by
- * mistake: above all no secret, role or grant. The copy is active.
+ * Creates an active copy of `source`: its settings, model chain, tools, skills without their configurations, and Slack
+ * settings. The code names each field that is copied, so that a new field of agents is not copied by mistake, in
+ * particular no secret, role or grant.
  */
 export const clone =
   (source: Agent, { slack_config, skill_ids }: Extras, identity: CloneIdentity) =>

@@ -6,8 +6,8 @@ import { type Agent, type AgentEvent, assertExists } from './agent.ts';
 export const MAX_AGENT_TOOLS = 100;
 
 /**
- * The maximum length of all configurations of one agent's tools together, in characters of their JSON texts. A clone of
- * the agent gets them in one event.
+ * The maximum total length of the configurations of all tools of one agent, in characters of JSON text. There is a
+ * limit because a clone of the agent stores them all in one event.
  */
 export const MAX_CONFIGURATIONS_LENGTH = 262_144;
 
@@ -15,20 +15,20 @@ type Grant = { readonly tool_id: string; readonly is_enabled: boolean; readonly 
 
 const lengthOf = (configuration: Grant['configuration']): number => JSON.stringify(configuration).length;
 
-/** The length of the configurations of all tools but these. */
+/** Returns the total length of the configurations of all tools except these. */
 const lengthOfOthers = ({ tools }: Agent, except: readonly string[]): number =>
   Object.entries(tools)
     .filter(([id]) => !except.includes(id))
     .reduce((sum, [, { configuration }]) => sum + lengthOf(configuration), 0);
 
-/** Whether the agent has room for no further tool. */
+/** Whether the agent has the maximum number of tools. */
 export const isFull = ({ tools }: Agent): boolean => Object.keys(tools).length >= MAX_AGENT_TOOLS;
 
 /**
- * Grants a tool to the agent, or changes the grant. If the agent is full, grants of tools that do not exist any more
- * (`removed`) make room.
- * @throws Refusal not_found if the agent does not exist, conflict if its tools or their configurations would be
- * too many
+ * Grants a tool to the agent, or changes the grant. If the agent has the maximum number of tools, its grants of the
+ * tools in `removed`, which no longer exist, are revoked to make room for the new one.
+ * @throws Refusal not_found if the agent does not exist, conflict if it would have too many tools, or their
+ * configurations would be too long
  */
 export const grantTool =
   ({ tool_id, is_enabled, configuration }: Grant, removed: readonly string[] = []) =>

@@ -49,7 +49,9 @@ export type AgentEvent =
   | { type: 'AgentRestored'; data: { of_revision: number | null; models?: readonly ChainLink[] } & Partial<Restorable> }
   | { type: 'AgentSlugReleased'; data: object };
 
-/** Roles by user id. `by` is the event that assigned the role. `since` is the sort key of this event's position. */
+/**
+ * Maps user ids to roles. `by` is the event that assigned the role. `since` is the sort key of this event's position.
+ */
 export type RoleAssignments<Role> = ById<{ role: Role; created_at: string; updated_at: string; since: string; by: EventRef }>;
 
 type AgentParts = AgentSettings & AgentSkills & AgentTools;
@@ -73,7 +75,8 @@ export type Agent = AgentParts & {
   created_by_agent_id: string | null;
   models: readonly AgentModel[];
   /**
-   * The Slack settings of the agent from which this one was cloned; they apply until they change. Null for no clone.
+   * The Slack settings that this agent got from the agent that it was cloned from. They apply until the Slack settings
+   * of this agent are changed. Null if the agent is not a clone.
    */
   inherited_slack_config: SlackConfig | null;
   /** The last event that restricted the agent to admins or lifted this restriction; null if there is none. */
@@ -84,7 +87,7 @@ export type Agent = AgentParts & {
   updated_at: string;
 };
 
-/** The fields that are set back when an agent is restored to an earlier revision. Its model chain is set back, too. */
+/** The fields that change when an agent is restored to an earlier revision. Its model chain is restored, too. */
 export type Restorable = Omit<AgentSettings, 'can_author_skills' | 'is_admin_only' | 'kind'> &
   Pick<Agent, 'external_mail_enabled' | 'repo_url' | 'code_ref' | 'hourly_limit_micros'>;
 

@@ -4,19 +4,20 @@ import { conflict, invalid, Refusal } from '../refusal.ts';
 import { type Agent, type AgentEvent, assertExists, initial } from './agent.ts';
 import { nearestNames } from './nearest-names.ts';
 
-/** How many branches of a repository are listed, and how many tags. */
+/** The maximum number of branches that are listed for a repository. The same limit applies to its tags. */
 export const MAX_REFS = 1_000;
 const MAX_NEAREST = 3;
 
 /**
- * The branches and tags of a repository. `complete`: both were listed to their end, and each has less than MAX_REFS
- * names.
+ * The branches and tags of a repository. `complete`: whether both lists contain every name, each with fewer than
+ * MAX_REFS names.
  */
 export type RefSet = { readonly branches: readonly string[]; readonly tags: readonly string[]; readonly complete: boolean };
 
 /**
- * What no name of a branch or tag contains (see git-check-ref-format): spaces, control characters, `~^:?*[\`, two dots,
- * `@{`, an empty part, a part that starts with a dot or ends in `.lock`, a hyphen at its start, a dot at its end.
+ * Matches everything that the name of a branch or tag must not contain (see git-check-ref-format): spaces, control
+ * characters, `~^:?*[\`, two dots, `@{`, an empty part, a part that starts with a dot or ends in `.lock`, a hyphen at
+ * the start, a dot at the end.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: git forbids them
 const NOT_IN_REF = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|(^|\/)\.|\.lock(\/|$)|^-|\.$|^$/;
@@ -24,7 +25,7 @@ const NOT_IN_REF = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|(^|\/)\.|\.loc
 /** Whether git accepts a text as the name of a branch or tag. */
 export const isRefName = (text: string): boolean => !NOT_IN_REF.test(text);
 
-/** A schema for the branch or tag of an agent: 1 to 128 characters that git accepts in the name of one. */
+/** A schema for the branch or tag of an agent: 1 to 128 characters that git accepts as the name of a branch or tag. */
 export const CodeRef = displayText(1, 128).refine(isRefName, 'must be a name that git accepts for a branch or tag');
 
 const isPlainUrl = (text: string): boolean => {
@@ -34,15 +35,15 @@ const isPlainUrl = (text: string): boolean => {
 };
 
 /**
- * A schema for the URL of a git repository. It refuses user names and passwords, because events contain the URL.
- * Whether the platform sends requests to the host is decided when it does.
+ * A schema for the URL of a git repository. It refuses user names and passwords, because events contain the URL. It
+ * does not check the host: whether a request to a host is allowed is decided when the request is sent.
  */
 export const RepoUrl = displayText(1, 2_048)
   .refine(isPlainUrl, 'must be an https URL without a user name, password, query or fragment')
   .meta({ format: 'uri' })
   .transform((text) => (isPlainUrl(text) ? new URL(text).href.replace(/\/+$/, '') : text));
 
-/** The refusal of a name that is neither a branch nor a tag. It contains the most similar names. */
+/** Returns the refusal of a name that is neither a branch nor a tag. It contains the most similar names of both. */
 export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal => {
   const nearest = nearestNames(name, [...new Set([...branches, ...tags])], MAX_NEAREST);
   const hint = nearest.length > 0 ? `; the most similar names are ${nearest.join(', ')}` : '';
@@ -52,12 +53,12 @@ export const unknownRef = (name: string, { branches, tags }: RefSet): Refusal =>
 
 export const noRepository = (): Refusal => invalid('/code_ref', 'The agent has no repository: link one with PUT …/repo', 'no_repository');
 
-/** What an agent without a repository has as its repository and its branch or tag. */
+/** The values of `repo_url` and `code_ref` of an agent without a repository. */
 export const NO_REPO: Pick<Agent, 'repo_url' | 'code_ref'> = { repo_url: initial.repo_url, code_ref: initial.code_ref };
 
 /**
- * Links a repository at one of its branches or tags; NO_REPO removes the link. The caller has checked that the
- * repository has the branch or tag.
+ * Links a repository to the agent, at one of its branches or tags. NO_REPO removes the link. The caller must have
+ * checked that the repository has the branch or tag.
  * @throws Refusal not_found
  */
 export const linkRepo =
@@ -68,8 +69,8 @@ export const linkRepo =
   };
 
 /**
- * Pins a branch or tag. The caller has checked that the repository `repo_url` has it.
- * @throws Refusal not_found, invalid if no repository is linked, conflict if it is another one by now
+ * Pins a branch or tag. The caller must have checked that the repository `repo_url` has it.
+ * @throws Refusal not_found, invalid if no repository is linked, conflict if another repository is linked by now
  */
 export const pinCodeRef =
   (repo_url: string | null, code_ref: string) =>

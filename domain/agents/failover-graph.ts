@@ -4,9 +4,9 @@ import { type ById, type Transient, withEntry } from '../immutable-record.ts';
 import { invalid } from '../refusal.ts';
 
 /**
- * The failover chains of all models, in one stream. A model is in a stream of its own, so two models could get chains
- * that lead to each other at the same time. Each change of a chain is therefore first appended here: of two such
- * changes, the second one sees the first.
+ * The failover chains of all models, in one stream. The models themselves have separate streams, so two changes at the
+ * same time could make two chains lead to each other. To prevent this, each change of a chain is first appended to this
+ * stream, where the later change sees the earlier one.
  */
 export const category = 'failover';
 export const platform = true;
@@ -21,14 +21,14 @@ export const evolve = ({ chains }: FailoverGraph, { data }: Recorded<FailoverEve
 });
 
 /**
- * Returns the models to which a model's failover chain leads directly: by its own stream (`models`) or by this graph.
- * The graph can be ahead, or have a change that was never completed; then both count.
+ * Returns the ids of the models in the failover chain of a model. The chain in the model's own stream (`models`) and
+ * the chain in this graph both count, because a change is recorded in the graph first, and may never reach the model.
  */
 export const nextOf = ({ chains }: FailoverGraph, models: ById<readonly string[]>, id: string): readonly string[] => [
   ...new Set([...(models[id] ?? []), ...(chains[id] ?? [])]),
 ];
 
-/** Returns the models that `next` reaches from these, including them. */
+/** Returns the ids that can be reached from `from` by following `next`, including `from`. */
 const reachable = (from: string, next: (id: string) => readonly string[]): Set<string> => {
   const found = new Set([from]);
   for (const id of found) for (const each of next(id)) found.add(each);
@@ -36,7 +36,8 @@ const reachable = (from: string, next: (id: string) => readonly string[]): Set<s
 };
 
 /**
- * Checks a new failover chain of a model. `models` has the chains of all models that it can reach.
+ * Checks a new failover chain of a model. `models` maps each model that can be reached from the chain to its own
+ * failover chain.
  * @throws Refusal invalid if the chain leads back to the model
  */
 export const checkChain =

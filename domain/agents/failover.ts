@@ -7,8 +7,8 @@ export type UsedModel = { readonly model: Model; readonly access: ModelAccess; r
 type Models = (id: string) => Model | undefined;
 
 /**
- * Returns the model itself or, if the tenant cannot use it at present, the first usable model of its failover chain.
- * The models of the chain can have failover chains themselves; each model is tried once.
+ * Returns the model itself if the tenant can use it at present; otherwise the first usable model of its failover chain,
+ * or undefined. The models of a chain can have failover chains, too; each model is tried once.
  */
 const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<string>): Model | undefined => {
   if (tried.has(id)) return undefined;
@@ -24,8 +24,9 @@ const usableFor = (id: string, tenant_id: string, models: Models, tried: Set<str
 };
 
 /**
- * Returns the models that an agent of this tenant uses: its chain, with each model that the tenant cannot use replaced
- * by its failover. No model occurs twice. A model that is in the chain itself keeps the access that it has there.
+ * Returns the models that an agent of this tenant uses: those of its chain, in which a failover model takes the place
+ * of each model that the tenant cannot use. No model occurs twice. A failover model that is in the chain, too, keeps
+ * the access that it has there.
  */
 export const modelsAfterFailover = (chain: readonly AgentModel[], tenant_id: string, models: Models): UsedModel[] => {
   const used = new Map<string, { model: Model; access: ModelAccess }>();

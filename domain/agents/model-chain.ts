@@ -1,6 +1,9 @@
 export type ModelAccess = 'full' | 'read_only';
 
-/** One model in an event's model chain. `since` is when it was added to the chain; null if this event adds it. */
+/**
+ * One model in the model chain of an event. `since` is the time at which it was added to the chain; null if this event
+ * adds it.
+ */
 export type ChainLink = { model_id: string; access: ModelAccess; since: string | null };
 
 export type AgentModel = { model_id: string; access: ModelAccess; created_at: string };

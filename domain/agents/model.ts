@@ -35,13 +35,16 @@ export type ModelEvent =
 export type Model = Omit<ModelFields, 'status'> & {
   status: 'absent' | ModelStatus;
   id: string;
-  /** The tenants that may use the model although it is not available to all, with the time since when. */
+  /**
+   * Maps the ids of the tenants that may use the model even if it is not available to all to the time at which it was
+   * opened to them (RFC 3339).
+   */
   open_to: ById<string>;
   created_at: string;
   updated_at: string;
 };
 
-/** The values that null resets. */
+/** The values that fields get when a change sets them to null. */
 const defaults = { available_to_all_tenants: true, config: {}, description: null, failover_chain: [], is_free: false, pricing: {} };
 
 export const initial: Model = {
@@ -107,7 +110,10 @@ export const openToTenant =
     return model.open_to[tenant_id] ? [] : [{ type: 'ModelOpenedToTenant', data: { tenant_id } }];
   };
 
-/** Reverses `openToTenant`. @throws Refusal not_found */
+/**
+ * Takes back `openToTenant`: the tenant can use the model only if it is available to all tenants.
+ * @throws Refusal not_found
+ */
 export const closeToTenant =
   (tenant_id: string) =>
   (model: Model): ModelEvent[] => {

@@ -6,7 +6,7 @@ const MAX_DISTANCE = 4;
 
 /**
  * Returns how many characters must be inserted, removed or replaced to turn one text into the other (the Levenshtein
- * distance); Infinity if there are more than `limit`. The time is proportional to the length times the limit.
+ * distance); Infinity if there are more than `limit`. The time is proportional to the length multiplied by the limit.
  */
 export const editDistance = (from: string, to: string, limit: number): number => {
   if (Math.abs(from.length - to.length) > limit) return Number.POSITIVE_INFINITY;
@@ -14,7 +14,7 @@ export const editDistance = (from: string, to: string, limit: number): number =>
   let row = new Uint16Array(to.length + 1).map((_, index) => Math.min(index, tooFar));
   let next = new Uint16Array(to.length + 1);
   for (let i = 1; i <= from.length; i++) {
-    // Cells further from the diagonal than the limit cannot be part of a shorter way.
+    // Cells that are further from the diagonal than the limit cannot be part of a distance within the limit.
     const [first, last] = [Math.max(1, i - limit), Math.min(to.length, i + limit)];
     next[first - 1] = first === 1 ? Math.min(i, tooFar) : tooFar;
     if (last < to.length) next[last + 1] = tooFar;
@@ -34,9 +34,8 @@ export const editDistance = (from: string, to: string, limit: number): number =>
 const shortened = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
 
 /**
- * Returns the names that are most similar to `wanted`, at most `count`, the most similar first. A name that contains
- * `wanted`, or is contained in it, counts as similar; any other one if at most a third of the characters of
- * `wanted` differ.
+ * Returns the names that are most similar to `wanted`, at most `count`, the most similar first. A name is similar if it
+ * contains `wanted` or is contained in it, or if at most a third of the characters of `wanted` differ.
  */
 export const nearestNames = (wanted: string, names: readonly string[], count: number): string[] => {
   const text = shortened(wanted);

@@ -51,7 +51,10 @@ type CreatedAgent = AgentSettings & {
   is_seed: boolean;
 };
 
-/** A copy of another agent. `source_id` and `source_revision` name the agent that was cloned, and its revision then. */
+/**
+ * The data of the event of a clone. `source_id` and `source_revision` name the agent that was cloned, and its revision
+ * at that time.
+ */
 export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
   slug: string;
   generation: number;
@@ -73,12 +76,12 @@ export type ClonedAgent = Omit<AgentSettings, 'can_author_skills'> & {
 /** The first event of an agent. */
 export type FirstEvent = { type: 'AgentCreated'; data: CreatedAgent } | { type: 'AgentCloned'; data: ClonedAgent };
 
-/** What the first event of an agent sets, apart from its owner. */
+/** The fields that the first event of an agent sets, apart from its owner. */
 type FirstSettings = Omit<CreatedAgent | ClonedAgent, 'owner_id' | 'generation' | 'source_id' | 'source_revision' | keyof ClonedParts> &
   Partial<ClonedParts>;
 type ClonedParts = AgentSkills & AgentTools & { models: readonly AgentModel[]; inherited_slack_config: SlackConfig };
 
-/** Returns what the first event of an agent sets, apart from its owner. */
+/** Returns the fields that the first event of an agent sets, apart from its owner. */
 export const settingsOf = ({ type, data, at }: Recorded<FirstEvent>): FirstSettings => {
   if (type === 'AgentCreated') {
     const { owner_id: _, generation: __, ...settings } = data;

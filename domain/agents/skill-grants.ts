@@ -25,7 +25,7 @@ export type AgentSkillEvent =
   | { type: 'AgentSkillConfigCleared'; data: { skill_id: string } }
   | { type: 'AgentSkillPermissionsReplaced'; data: { permissions: readonly SkillPermissionEntry[] } };
 
-/** The skills of an agent, by skill id, and its permissions on skills. */
+/** The skills of an agent (skill ids mapped to the granted skills), and its permissions on skills. */
 export type AgentSkills = { readonly skills: ById<GrantedSkill>; readonly skill_permissions: readonly SkillPermission[] };
 
 export const noSkills: AgentSkills = { skills: {}, skill_permissions: [] };
@@ -35,7 +35,7 @@ const withConfig = (skills: AgentSkills['skills'], skill_id: string, config: Gra
   return granted ? withEntry(skills, skill_id, { ...granted, config }, transient) : skills;
 };
 
-/** Applies an event about an agent's skills to them. */
+/** Returns the changes that an event makes to the skills of an agent. */
 export const applySkillEvent = (
   { skills }: AgentSkills,
   { type, data, at, revision }: Recorded<AgentSkillEvent>,

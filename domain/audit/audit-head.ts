@@ -1,31 +1,32 @@
 import { type Position, parseToken, type Recorded, sortKey, tokenOf } from '../event.ts';
 import { consistencyPath, type Hash, peaksOf, rootOf } from './merkle-tree.ts';
 
-/** The heads of a tenant's audit tree are in one stream, whose id is that of the tenant. */
+/** The signed heads of a tenant's audit tree. Each tenant has one stream, whose id is the id of the tenant. */
 export const category = 'audithead';
 
-/** The most entries by which one head extends the tree. */
+/** The maximum number of entries that one head adds to the tree. */
 export const MAX_HEAD_ENTRIES = 1_000;
-/** A head is signed this long after the last one if there are entries that no head covers, in milliseconds. */
+/** If there are entries that no head covers, a new head is signed this long after the last one, in milliseconds. */
 export const HEAD_INTERVAL_MS = 300_000;
 
 /** An audited event: the hash of its leaf, and its log position. */
 export type Leaf = { readonly leaf: Hash; readonly position: Position };
 
 /**
- * The tree before a head: how many entries it has, the position of the last one, and the hashes that it can grow from.
+ * The tree before a head: its number of entries, the position of the last one (null if it is empty), and the peaks from
+ * which it can grow (see `TreeEnd`).
  */
 export type TreeBefore = { readonly size: number; readonly position: string | null; readonly peaks: readonly Hash[] };
 
 export type AuditHeadFields = {
   readonly size: number;
   readonly root: Hash;
-  /** The position of the last entry, as a consistency token. */
+  /** The position of the last entry of the tree, as a consistency token. */
   readonly position: string;
   readonly at: string;
   readonly signature: string;
   readonly key_id: string;
-  /** The proof that the tree begins with the tree before it. */
+  /** The proof that the tree of this head starts with the entries of the tree before it (RFC 9162, 2.1.4). */
   readonly consistency: readonly Hash[];
   readonly before: TreeBefore;
   readonly peaks: readonly Hash[];
@@ -38,7 +39,7 @@ export const initial: AuditHead = { last: null };
 
 export const evolve = (_: AuditHead, { data }: Recorded<AuditHeadEvent>): AuditHead => ({ last: data });
 
-/** The text that a head's signature is made of. Its form must never change. */
+/** Returns the text that is signed. Its form must never change, because stored signatures are about it. */
 export const signedText = (
   tenant: string,
   { size, root, position, at }: Pick<AuditHeadFields, 'size' | 'root' | 'position' | 'at'>,
@@ -46,10 +47,10 @@ export const signedText = (
 
 const EMPTY: TreeBefore = { size: 0, position: null, peaks: [] };
 
-/** The sort key of a position that is written as a consistency token. */
+/** Returns the sort key of a position that is given as a consistency token. */
 export const sortKeyOf = (token: string): string => sortKey(parseToken(token)!);
 
-/** The tree that the next head extends. */
+/** Returns the tree that the next head extends: the tree of the last head, or an empty one. */
 export const treeAfter = ({ last }: AuditHead): TreeBefore =>
   last ? { size: last.size, position: last.position, peaks: last.peaks } : EMPTY;
 
@@ -60,8 +61,8 @@ type Signing = {
 };
 
 /**
- * Extends the tree by the entries that follow its last one, and signs its head. `leaves` are in log order. Does nothing
- * without an entry, or if another head covers the first one.
+ * Extends the tree by entries, and signs its new head. `leaves` are the entries after the last one of the tree, in log
+ * order. Returns no events if there are no entries, or if a head already covers the first of them.
  */
 export const signHead =
   (leaves: readonly Leaf[], { tenant, at, sign }: Signing) =>

@@ -1,13 +1,13 @@
 import type { Recorded } from '../event.ts';
 
-/** The keys with which audit heads are signed: one stream of the platform. */
+/** The keys that sign the audit heads of all tenants. They are in one stream of the platform. */
 export const category = 'auditkey';
 export const KEYS_ID = 'signing';
 export const platform = true;
 
 /**
- * A key pair. `public_key` are the 32 bytes of the Ed25519 key as base64url, `key_id` is its JWK thumbprint (RFC 7638).
- * `cross_signature`: the signature of `keyText` by the key before it; null for the first one.
+ * A key pair. `public_key` is the Ed25519 key, 32 bytes in base64url; `key_id` is its JWK thumbprint (RFC 7638).
+ * `cross_signature` is the signature of `keyText` with the previous key; null for the first key.
  */
 export type AuditKey = {
   readonly key_id: string;
@@ -33,17 +33,23 @@ export const evolve = ({ keys }: AuditKeys, { type, data, at }: Recorded<AuditKe
   }
 };
 
-/** The text by whose signature a key vouches for the next one. */
+/** Returns the text that the previous key signs to confirm this key. Its form must never change. */
 export const keyText = ({ key_id, public_key }: Pick<AuditKey, 'key_id' | 'public_key'>): string =>
   ['annals audit key v1', key_id, public_key].join('\n');
 
-/** Adds a key pair, unless the platform has got one after the key with the id `after` (null: after none). */
+/**
+ * Adds a key pair after the key with the id `after` (null: as the first key). Does nothing if that is not the last key
+ * any more.
+ */
 export const addKey =
   (key: AuditKey, after: string | null) =>
   ({ keys }: AuditKeys): AuditKeyEvent[] =>
     (keys.at(-1)?.key_id ?? null) === after ? [{ type: 'AuditKeyCreated', data: key }] : [];
 
-/** Stores the same private key, encrypted with another data key, unless it is not `sealed` any more. */
+/**
+ * Replaces the encrypted private key with the same key encrypted with another data key. Does nothing if the stored text
+ * is not `sealed` any more.
+ */
 export const resealKey =
   (key_id: string, sealed: string, sealed_private_key: string) =>
   ({ keys }: AuditKeys): AuditKeyEvent[] =>

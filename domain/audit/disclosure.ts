@@ -6,16 +6,16 @@ import type { Recorded } from '../event.ts';
  */
 export const category = 'disclosure';
 
-/** What a runner has read, by ids and names. */
+/** What a runner has read when it read the runtime of its agent: ids and names, but no secrets. */
 export type DisclosedRuntime = {
   agent_id: string;
-  /** The position of the newest event that the runtime shows, as a consistency token. */
+  /** The log position of the newest event in the runtime that was read, as a consistency token. */
   position: string;
   models: readonly string[];
   skills: readonly { skill_id: string; version: number; has_config: boolean }[];
   tools: readonly string[];
   credentials: readonly { provider: string; label: string }[];
-  /** The repository whose token was disclosed; null if none was. */
+  /** The URL of the repository whose access token the runner has read; null if it has read none. */
   repo_token_of: string | null;
 };
 
@@ -28,7 +28,7 @@ export const initial: Disclosure = { recorded: null };
 
 export const evolve = (_: Disclosure, { type }: Recorded<DisclosureEvent>): Disclosure => ({ recorded: type });
 
-/** Records which secrets a caller has read. */
+/** Records which secrets a caller has read. Does nothing if this stream already has an event. */
 export const record =
   (event: DisclosureEvent) =>
   ({ recorded }: Disclosure): DisclosureEvent[] =>

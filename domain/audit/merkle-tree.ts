@@ -4,20 +4,25 @@ import { hash } from 'node:crypto';
 export type Hash = string;
 
 const HASH_BYTES = 32;
-/** A one byte, and the place for two hashes. It is reused, because a tree has very many nodes. */
+/**
+ * The input of a node's hash: a byte with the value 1, and room for two hashes. The buffer is reused, because a tree
+ * has very many nodes.
+ */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** The hash of a leaf: of a zero byte and the UTF-8 bytes of the text (RFC 9162, 2.1.1). */
+/** Returns the hash of a leaf: the SHA-256 of a zero byte followed by the UTF-8 bytes of the text (RFC 9162, 2.1.1). */
 export const leafHash = (text: string): Hash => hash('sha256', `\0${text}`, 'base64url');
 
-/** The hash of an inner node: of a one byte and the hashes of its two children. */
+/**
+ * Returns the hash of an inner node: the SHA-256 of a byte with the value 1 followed by the hashes of its two children.
+ */
 export const nodeHash = (left: Hash, right: Hash): Hash => {
   nodeBytes.write(left, 1, 'base64url');
   nodeBytes.write(right, 1 + HASH_BYTES, 'base64url');
   return hash('sha256', nodeBytes, 'base64url');
 };
 
-/** The root of a tree without leaves: the hash of nothing. */
+/** The root of a tree without leaves: the SHA-256 of no bytes. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'base64url');
 
 /** The largest power of two that is smaller than `size`, which must be at least 2. */
@@ -36,7 +41,7 @@ export type TreeEnd = { readonly size: number; readonly peaks: readonly Hash[]; 
 
 export const sizeOf = ({ size, leaves }: TreeEnd): number => size + leaves.length;
 
-/** The start of the complete subtree of each peak, by the peak's index. */
+/** Returns the index of the first leaf under each peak. */
 const startsOf = (size: number): number[] => {
   const starts: number[] = [];
   for (let start = 0, bit = 2 ** Math.floor(Math.log2(Math.max(size, 1))); bit >= 1; bit /= 2)
@@ -50,8 +55,8 @@ const startsOf = (size: number): number[] => {
 type Hasher = (from: number, to: number) => Hash;
 
 /**
- * Returns a function for the hash of the subtree over the leaves from `from` up to, not including, `to`.
- * @throws RangeError if the subtree lies inside a complete subtree of which only the hash is known
+ * Returns a function that computes the hash of the subtree over the leaves `from` to `to - 1`. It throws RangeError if
+ * the subtree lies within a peak's subtree, of which only the hash of the peak is known.
  */
 const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   const starts = startsOf(size);
@@ -75,7 +80,7 @@ const createHasher = ({ size, peaks, leaves }: TreeEnd): Hasher => {
   return hashOf;
 };
 
-/** A head needs the root, the peaks and a proof of one tree: they share the hashes of its nodes. */
+/** Caches the hash function of each tree, because a head needs the root, the peaks and a proof of the same tree. */
 const hashers = new WeakMap<TreeEnd, Hasher>();
 
 const hasher = (end: TreeEnd): Hasher => {
@@ -86,7 +91,9 @@ const hasher = (end: TreeEnd): Hasher => {
 
 export const rootOf = (end: TreeEnd): Hash => hasher(end)(0, sizeOf(end));
 
-/** Returns the peaks of the whole tree: with them, the tree can grow without its earlier leaves. */
+/**
+ * Returns the peaks of the whole tree. The next tree can be computed from these peaks without the leaves below them.
+ */
 export const peaksOf = (end: TreeEnd): Hash[] => {
   const size = sizeOf(end);
   const hashOf = hasher(end);
@@ -96,7 +103,7 @@ export const peaksOf = (end: TreeEnd): Hash[] => {
 
 /**
  * Returns the inclusion path of the leaf `index`, from the leaf upwards (RFC 9162, 2.1.3.1).
- * @throws RangeError if it is not one of `leaves`
+ * @throws RangeError if the leaf is not among `leaves`
  */
 export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
   const hashOf = hasher(end);
@@ -109,7 +116,7 @@ export const inclusionPath = (end: TreeEnd, index: number): Hash[] => {
   return pathIn(0, sizeOf(end));
 };
 
-/** Returns the proof that the tree begins with the `size` leaves under the peaks (RFC 9162, 2.1.4.1). */
+/** Returns the proof that the tree starts with the `size` leaves under the given peaks (RFC 9162, 2.1.4.1). */
 export const consistencyPath = (end: TreeEnd): Hash[] => {
   const { size: old } = end;
   const hashOf = hasher(end);
@@ -121,7 +128,7 @@ export const consistencyPath = (end: TreeEnd): Hash[] => {
   return old === 0 || end.leaves.length === 0 ? [] : pathIn(0, sizeOf(end), true);
 };
 
-/** Returns the root that a leaf and its inclusion path lead to; null if the path has not the right length. */
+/** Returns the root that follows from a leaf and its inclusion path; null if the path has the wrong length. */
 export const rootFromInclusion = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
   let [at, last, root] = [index, size - 1, leaf];
   if (index < 0 || index >= size) return null;

@@ -1,7 +1,8 @@
 import { type Recorded, tokenOf } from '../event.ts';
 
 /**
- * An event as auditors read it: exactly what the log stores. Data that are bytes, such as sealed contents, are base64.
+ * An event as auditors read it: exactly what the log stores. Data in the form of bytes, such as encrypted contents, are
+ * base64.
  */
 export type RecordedEvent = {
   readonly id: string;
@@ -26,7 +27,7 @@ export const recordedEventOf = ({ event_id, stream, revision, position, type, at
 });
 
 /**
- * The JSON text of an event, without blanks and with the fields in this order. The audit proofs are about this text, so
- * its form must never change.
+ * Returns the JSON text of an event, without whitespace and with the fields in a fixed order. Audit proofs use this
+ * text, so its form must never change.
  */
 export const recordedEventText = (event: Recorded): string => JSON.stringify(recordedEventOf(event));

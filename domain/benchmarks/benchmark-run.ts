@@ -13,8 +13,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const MAX_RUN_HOURS = 24;
 
 /**
- * What a run is made of: the benchmark as it was when the run was queued, and the ids of the tasks.
- * `dataset_sha256` is the digest of the dataset, which is among the files of the tenant.
+ * The fields of a run: a copy of the benchmark's fields at the time at which the run was queued, and the ids of its
+ * tasks. `dataset_sha256` is the digest of the dataset, which is stored among the files of the tenant.
  */
 export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config' | 'dataset_uri'> & {
   readonly benchmark_id: string;
@@ -28,8 +28,8 @@ export type RunFields = Pick<Benchmark, 'evaluator_strategy' | 'evaluator_config
 };
 
 /**
- * The result of a task: a score from 0 to 1, or why there is none. The trajectory, what the agent did, is among the
- * files of the tenant.
+ * The result of a task: a score from 0 to 1, or the reason why there is none (`error`). `trajectory_sha256` is the
+ * digest of the record of what the agent did, which is stored among the files of the tenant.
  */
 export type TaskResult = {
   readonly score: number | null;
@@ -45,7 +45,7 @@ export type BenchmarkRunEvent =
   | { type: 'BenchmarkTaskScored'; data: TaskResult & { readonly agent_id: string; readonly task_id: string } }
   | { type: 'BenchmarkRunFinished'; data: Ending & { readonly agent_id: string } };
 
-/** `results` are those of the tasks that have one, by the id of the task. */
+/** `results` maps the ids of the tasks that have ended to their results. */
 export type BenchmarkRun = RunFields & {
   readonly status: 'absent' | RunStatus;
   readonly id: string;
@@ -96,10 +96,10 @@ export const evolve = (run: BenchmarkRun, event: Recorded<BenchmarkRunEvent>, tr
   }
 };
 
-/** A task as BenchmarkRunRead shows it. */
+/** A task in the form of the response schema BenchmarkRunRead. */
 export type TaskView = TaskResult & { readonly id: string; readonly status: (typeof TASK_STATUSES)[number] };
 
-/** Returns a task without a result. */
+/** Returns the view of a task that has no result yet. */
 export const pendingTask = (id: string): TaskView => ({
   id,
   status: 'pending',
@@ -109,7 +109,7 @@ export const pendingTask = (id: string): TaskView => ({
   trajectory_sha256: null,
 });
 
-/** Returns a task with its result. */
+/** Returns the view of a task that has a result. */
 export const endedTask = (id: string, result: TaskResult): TaskView => ({
   id,
   status: result.error === null ? 'scored' : 'failed',
@@ -137,7 +137,7 @@ const meanScore = (task_ids: readonly string[], results: ById<TaskResult>): numb
 
 export type ScoredTask = TaskResult & { readonly task_id: string };
 
-/** Returns the results that count: the first of each task of the run that has none yet. */
+/** Returns the results that are recorded: the first result of each task of the run, if the task has none yet. */
 export const newResults = (run: BenchmarkRun, agent_id: string, results: readonly ScoredTask[]): readonly ScoredTask[] => {
   if (!isOpen(run) || run.agent_id !== agent_id) return [];
   const tasks = new Set(run.task_ids);
@@ -149,8 +149,8 @@ export const newResults = (run: BenchmarkRun, agent_id: string, results: readonl
 };
 
 /**
- * Records results of tasks that the runner of an agent has reported. With the last one, the run is completed. Results
- * that do not count are left out.
+ * Records results that the runner of an agent has reported. Results that do not count (see `newResults`) are left out.
+ * When every task has a result, the run is completed.
  */
 export const scoreTasks =
   (agent_id: string, reported: readonly ScoredTask[]) =>
@@ -163,7 +163,7 @@ export const scoreTasks =
     return [...events, { type: 'BenchmarkRunFinished', data: { agent_id, ...ending } }];
   };
 
-/** Ends a run that has tasks without results. Does nothing if it has ended. */
+/** Ends a run as failed. Does nothing if the run has already ended. */
 export const fail =
   (error: string) =>
   (run: BenchmarkRun): BenchmarkRunEvent[] =>

@@ -2,7 +2,7 @@ import { applyResets, changedFields } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
-/** A benchmark of the platform's catalogue: tasks, and how an agent's answers to them are scored. */
+/** A benchmark in the platform's catalogue: tasks, and the rules by which the answers of an agent are scored. */
 export const category = 'benchmark';
 export const platform = true;
 
@@ -14,8 +14,8 @@ export type Harness = (typeof HARNESSES)[number];
 export type TrajectoryBuilder = (typeof TRAJECTORY_BUILDERS)[number];
 
 /**
- * Where the tasks of a benchmark are. `dataset_sha256` is set if `dataset_uri` names an uploaded file: it is the digest
- * of the platform's copy of that file.
+ * The location of a benchmark's tasks. `dataset_sha256` is set if `dataset_uri` names an uploaded file: it is the
+ * digest of the platform's copy of that file.
  */
 export type Dataset = { readonly dataset_uri: string; readonly dataset_sha256: string | null };
 
@@ -47,7 +47,7 @@ export type Benchmark = BenchmarkFields & {
   readonly updated_at: string;
 };
 
-/** The values that null resets. */
+/** The values that fields get when a change sets them to null. */
 const defaults = {
   dataset_sha256: null,
   default_harness: 'claude_code',

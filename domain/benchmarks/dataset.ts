@@ -4,11 +4,11 @@ import { invalid } from '../refusal.ts';
 /** The largest dataset, in bytes. */
 export const MAX_DATASET_BYTES = 8 * 1024 * 1024;
 export const MAX_DATASET_TASKS = 10_000;
-/** The most tasks that one run may have. One event names them all. */
+/** The maximum number of tasks in one run. One event lists the ids of all of them. */
 export const MAX_RUN_TASKS = 1_000;
 export const MAX_TASK_ID_LENGTH = 128;
 
-/** A task of a dataset: its id, and the line of the dataset, which is a JSON object. */
+/** A task of a dataset. `line` is its line of the dataset, which is a JSON object. */
 export type Task = { readonly id: string; readonly line: string };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -30,7 +30,10 @@ const objectIn = (line: string): Readonly<Record<string, unknown>> | null => {
   }
 };
 
-/** Returns the id of a task: its field `id`, or else the number of its line. Null if the field is not an id. */
+/**
+ * Returns the id of a task: its field `id`, or the number of its line if it has no such field. Null if the field is not
+ * a valid id.
+ */
 const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): string | null => {
   if (id === undefined) return String(lineNumber);
   const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
@@ -38,9 +41,9 @@ const idOf = ({ id }: Readonly<Record<string, unknown>>, lineNumber: number): st
 };
 
 /**
- * Reads a dataset in JSON Lines: one task in each line, blank lines are skipped. `pointer` names the field of the
- * request that names the dataset.
- * @throws Refusal invalid, with the number of the first line that is wrong
+ * Parses a dataset in JSON Lines: one task per line; blank lines are skipped. `pointer` is the JSON pointer of the
+ * request field that names the dataset.
+ * @throws Refusal invalid, with the number of the first invalid line
  */
 export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
   const refuse = (message: string) => invalid(pointer, message, 'malformed_dataset');
@@ -61,8 +64,8 @@ export const parseDataset = (bytes: Uint8Array, pointer: string): Task[] => {
 };
 
 /**
- * Returns the tasks that a run has: those with these ids in the order of the dataset, or all of them.
- * @throws Refusal invalid if an id is unknown or named twice, or there are too many tasks for one run
+ * Returns the tasks of a run, in the order of the dataset: the tasks with these ids, or all tasks if `ids` is null.
+ * @throws Refusal invalid if an id is unknown or given twice, or there are too many tasks for one run
  */
 export const selectTasks = (tasks: readonly Task[], ids: readonly string[] | null): readonly Task[] => {
   const known = new Set(tasks.map(({ id }) => id));

@@ -1,10 +1,10 @@
 /** The use of language models by one agent, with one model, for one cause. The cost is in micro-dollars. */
 export type UsageRow = UsageTotals & {
   readonly agent_id: string;
-  /** Empty if the messages name no model. */
+  /** Empty if the messages of this usage name no model. */
   readonly model_id: string;
   readonly cause_kind: string;
-  /** Empty if nothing with an id is the cause. */
+  /** Empty if the cause has no id. */
   readonly cause_id: string;
 };
 
@@ -17,7 +17,7 @@ export type UsageTotals = {
 
 export const NO_USAGE: UsageTotals = { requests: 0, input_tokens: 0, output_tokens: 0, cost_micros: 0 };
 
-/** Adds up usage. */
+/** Returns the sum of usages. */
 export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   let total = NO_USAGE;
   for (const { requests, input_tokens, output_tokens, cost_micros } of rows)
@@ -30,11 +30,14 @@ export const totalOf = (rows: Iterable<UsageTotals>): UsageTotals => {
   return total;
 };
 
-/** Adds up the rows that have the same key, in the order of their first row. */
+/** Maps each key to the sum of the rows with this key. The keys are in the order of their first rows. */
 export const totalsBy = (rows: readonly UsageRow[], keyOf: (row: UsageRow) => string): Map<string, UsageTotals> =>
   new Map([...Map.groupBy(rows, keyOf)].map(([key, group]) => [key, totalOf(group)]));
 
-/** The model that cost most, or was used most at the same cost; null if the rows name none. */
+/**
+ * Returns the id of the model with the highest cost; of models with the same cost, the one with the most requests. Null
+ * if no row names a model.
+ */
 export const topModel = (rows: readonly UsageRow[]): string | null => {
   const models = [...totalsBy(rows, ({ model_id }) => model_id)].filter(([model_id]) => model_id !== '');
   const [top] = models.sort(([idA, a], [idB, b]) => b.cost_micros - a.cost_micros || b.requests - a.requests || (idA < idB ? -1 : 1));

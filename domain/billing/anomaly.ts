@@ -1,4 +1,7 @@
-/** How many days before a day its cost is compared with, and how many of them are needed. */
+/**
+ * The cost of a day is compared with the costs of at most this many days before it. MIN_HISTORY_DAYS of them are
+ * needed.
+ */
 export const HISTORY_DAYS = 30;
 const MIN_HISTORY_DAYS = 7;
 const ALLOWED_DEVIATIONS = 5;
@@ -10,13 +13,16 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** What is usual for the cost of a day. From `floor` on, a cost is unusual. All costs are in micro-dollars. */
+/**
+ * The usual cost of a day, in micro-dollars: the median, and the median absolute deviation (`spread`). A cost of
+ * `floor` or more is unusual.
+ */
 export type UsualCost = { readonly median: number; readonly spread: number; readonly floor: number };
 
 /**
- * What is usual after the daily costs in `history`: their median, their median absolute deviation, and a floor of 1 USD
- * above the median and five times the deviation. `history` has the costs of the days since the first use, at most 30,
- * also the days without cost; with fewer than 7 days nothing is unusual: null.
+ * Returns the usual cost of a day, computed from the daily costs before it. The floor is the median plus five times the
+ * median absolute deviation plus 1 USD. `history` has one cost per day since the first use, at most 30, with 0 for days
+ * without cost. Null, so that no cost is unusual, if there are fewer than 7 days.
  */
 const usualCost = (history: readonly number[]): UsualCost | null => {
   if (history.length < MIN_HISTORY_DAYS) return null;
@@ -34,15 +40,15 @@ export const isUnusual = (cost: number, history: readonly number[]): boolean => 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = 'YYYY-MM-DD'.length;
 
-/** The day (YYYY-MM-DD, UTC) that is this number of days after another one. */
+/** Returns the day that is `days` days after `day` (YYYY-MM-DD, UTC). */
 export const addDays = (day: string, days: number): string => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 
-/** A day whose cost was unusual, with what was usual before it. */
+/** A day with an unusual cost, and the usual cost that was computed from the days before it. */
 export type Anomaly = UsualCost & { readonly day: string; readonly cost: number };
 
 /**
- * Returns the days from `from` to before `to` whose cost is unusual. `costs` has the costs by day; a day without an
- * entry cost nothing. Days are YYYY-MM-DD.
+ * Returns the days with an unusual cost, from `from` up to, but not including, `to`. `costs` maps days to costs; a day
+ * without an entry had no cost. Days are YYYY-MM-DD.
  */
 const anomaliesOf = (costs: ReadonlyMap<string, number>, from: string, to: string): Anomaly[] => {
   const days = [...costs.keys()].sort();
@@ -58,10 +64,10 @@ const anomaliesOf = (costs: ReadonlyMap<string, number>, from: string, to: strin
     });
 };
 
-/** Whether the cost of any of these days is unusual. */
+/** Whether any day from `from` up to, but not including, `to` has an unusual cost. */
 export const hasUnusualDay = (costs: ReadonlyMap<string, number>, from: string, to: string): boolean =>
   anomaliesOf(costs, from, to).length > 0;
 
-/** Returns the day whose cost is furthest above its floor; null if no day is unusual. */
+/** Returns the day whose cost exceeds its floor by the largest amount; null if no day is unusual. */
 export const largestAnomaly = (costs: ReadonlyMap<string, number>, from: string, to: string): Anomaly | null =>
   anomaliesOf(costs, from, to).toSorted((a, b) => b.cost - b.floor - (a.cost - a.floor))[0] ?? null;

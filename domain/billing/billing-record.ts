@@ -1,8 +1,8 @@
 import type { Recorded } from '../event.ts';
 
 /**
- * What members of a tenant have started at the payment provider. It is a stream of its own, so that the tenant's
- * revision stands.
+ * The checkouts and portal visits that members of a tenant have started at the payment provider. They have a separate
+ * stream, so that they do not change the revision of the tenant.
  */
 export const category = 'billing';
 

@@ -4,16 +4,19 @@ import { usdOf } from '../money.ts';
 import { conflict, notFound, Refusal } from '../refusal.ts';
 
 /**
- * What an agent spends in one hour (UTC). Each hour of each agent has a stream of its own, so that a new hour starts
- * with the whole budget and nothing has to be reset. All amounts are in micro-dollars.
+ * The spending of an agent in one hour (UTC). Each hour of each agent has a separate stream. So each hour starts with
+ * the whole budget, and nothing has to be reset. All amounts are in micro-dollars.
  */
 export const category = 'budget';
 
-/** Events report when this share of the hourly budget, in percent, is spent or reserved. */
+/** When this share of the hourly budget (in percent) is spent or reserved, an event is recorded. */
 export const THRESHOLDS = [80, 100] as const;
 export type Threshold = (typeof THRESHOLDS)[number];
 
-/** How many refusals are recorded in an hour. A runner that tries again and again does not fill the log. */
+/**
+ * The maximum number of refusals that are recorded in one hour, so that a runner that retries again and again does not
+ * fill the log.
+ */
 export const MAX_RECORDED_REFUSALS = 100;
 
 type OfHour = { agent_id: string; hour: string };
@@ -23,18 +26,18 @@ type Purpose = { session_id: string | null; model_id: string | null };
 
 type ReservationFields = Purpose & { reservation_id: string; amount_micros: number; expires_at: string };
 
-/** What the messages of a session have cost in the hour so far. */
+/** The cost of the messages of a session in this hour so far. */
 export type SessionCost = { readonly session_id: string; readonly cost_micros: number };
 
 export type BudgetEvent =
   | { type: 'BudgetReserved'; data: OfHour & ReservationFields }
   | { type: 'BudgetSettled'; data: OfHour & { reservation_id: string; settled_micros: number } }
-  /** Refusals that were recorded at first do not name the reservation. */
+  /** Older events do not have `reservation_id`. */
   | {
       type: 'BudgetRefused';
       data: OfHour & Purpose & { reservation_id?: string; amount_micros: number; committed_micros: number; limit_micros: number };
     }
-  /** `sessions` has the sessions whose cost has grown. */
+  /** `sessions` has the sessions whose cost has increased. */
   | { type: 'BudgetUsageCounted'; data: OfHour & { sessions: readonly SessionCost[] } }
   | { type: 'BudgetThresholdReached'; data: OfHour & { percent: Threshold; committed_micros: number; limit_micros: number } };
 
@@ -43,10 +46,10 @@ export type Reservation = ReservationFields & { readonly settled_micros: number 
 
 export type BudgetHour = {
   readonly reservations: ById<Reservation>;
-  /** What the messages of each session have cost. */
+  /** Maps session ids to the cost of their messages in this hour. */
   readonly usage: ById<number>;
   readonly refusals: number;
-  /** The highest threshold that was reported; 0 if none was. */
+  /** The highest threshold (in percent) for which an event is recorded; 0 if there is none. */
   readonly reported: number;
 };
 
@@ -83,25 +86,31 @@ export const evolve = (hour: BudgetHour, { type, data }: Recorded<BudgetEvent>, 
 
 const HOUR_MS = 3_600_000;
 
-/** The start of the hour (UTC) of a time, both RFC 3339 UTC. */
+/** Returns the start of the hour (UTC) that contains the time `at`. Both are RFC 3339 UTC. */
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`;
 
-/** When the hour of this time ends, and with it the use of its budget. */
+/**
+ * Returns the end of the hour that contains the time `at`. Reservations of this hour expire then at the latest. RFC
+ * 3339 UTC.
+ */
 export const hourEnd = (at: string): string => new Date(Date.parse(hourOf(at)) + HOUR_MS).toISOString();
 
-/** The id of an agent's budget hour. `at` is any time in the hour. */
+/** Returns the id of the stream of an agent's budget hour. `at` is any time in the hour. */
 export const budgetHourId = (agent_id: string, at: string): string => `${agent_id}.${at.slice(0, 13)}`;
 
-/** The characters of a reservation id that contain its hour: the number of hours since 1970 in base 36. */
+/** The number of characters in a reservation id that contain its hour, as the number of hours since 1970 in base 36. */
 const HOUR_DIGITS = 5;
 
-/** Makes a reservation id of a new id. It contains the hour, so that the id alone leads to the stream. */
+/**
+ * Derives a reservation id from a new resource id, by replacing some characters with the hour. So the stream of a
+ * reservation can be found from its id.
+ */
 export const reservationId = (id: string, at: string): string =>
   `c${Math.floor(Date.parse(at) / HOUR_MS)
     .toString(36)
     .padStart(HOUR_DIGITS, '0')}${id.slice(1 + HOUR_DIGITS)}`;
 
-/** The start of the hour (UTC) in which a reservation with this id was made. */
+/** Returns the start of the hour (UTC) in which the reservation with this id was made. */
 export const hourOfReservation = (reservation_id: string): string =>
   new Date(Number.parseInt(reservation_id.slice(1, 1 + HOUR_DIGITS), 36) * HOUR_MS).toISOString();
 
@@ -112,9 +121,9 @@ const sumOf = (values: Iterable<number>): number => {
 };
 
 /**
- * What is spent or reserved at a time. An open reservation counts until it expires. A settlement and the messages of
- * the same session report the same money, so per session the larger of both counts. Settlements without a session count
- * in addition.
+ * Returns the amount that is spent or reserved at a time. A reservation that is not settled counts until it expires.
+ * The settlements and the messages of a session report the same money, so for each session only the larger of their
+ * sums counts. Settlements without a session are added.
  */
 export const committedMicros = ({ reservations, usage }: BudgetHour, at: string): number => {
   const spent = new Map(Object.entries(usage));
@@ -129,11 +138,14 @@ export const committedMicros = ({ reservations, usage }: BudgetHour, at: string)
   return others + sumOf(spent.values());
 };
 
-/** The costs that are larger than those that the hour has counted. Costs only grow, so the others are outdated. */
+/**
+ * Returns the costs that are higher than the counted cost of the same session. The cost of a session only increases, so
+ * a lower cost is outdated.
+ */
 const grown = ({ usage }: BudgetHour, costs: readonly SessionCost[]): SessionCost[] =>
   costs.filter(({ session_id, cost_micros }) => cost_micros > (usage[session_id] ?? 0));
 
-/** An agent with its hourly limit at present (null: none), and the present time. */
+/** An agent with its present hourly limit (null: no limit), and the present time. */
 export type Budget = { readonly agent_id: string; readonly limit_micros: number | null; readonly at: string };
 
 const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
@@ -146,16 +158,16 @@ const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
   });
 };
 
-/** Whether the budget of the hour allows nothing more. */
+/** Whether the whole budget of the hour is spent or reserved. */
 export const isSpent = (hour: BudgetHour, { limit_micros, at }: Budget): boolean =>
   limit_micros !== null && committedMicros(hour, at) >= limit_micros;
 
-/** Checks that the budget of the hour is not used up. @throws Refusal budget_exceeded */
+/** Checks that some of the budget of the hour is left. @throws Refusal budget_exceeded */
 export const assertNotSpent = (hour: BudgetHour, budget: Budget): void => {
   if (isSpent(hour, budget)) throw exceeded(budget, committedMicros(hour, budget.at));
 };
 
-/** Reports the thresholds that the hour has reached and that were not reported before. */
+/** Returns an event for each threshold that the hour has reached and for which there is no event yet. */
 const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, start: string): BudgetEvent[] => {
   const committed_micros = committedMicros(hour, at);
   if (limit_micros === null || committed_micros === 0) return [];
@@ -165,11 +177,14 @@ const thresholdsOf = (hour: BudgetHour, { agent_id, limit_micros, at }: Budget, 
   }));
 };
 
-/** What a runner asks for. `costs`: what the messages of its session have cost, as far as the caller knows. */
+/**
+ * A reservation that a runner requests. `costs`: the costs of the messages of its session, as far as the caller knows
+ * them.
+ */
 export type Request = ReservationFields & { readonly costs: readonly SessionCost[] };
 
 /**
- * Reserves an amount of the budget. The same reservation again changes nothing.
+ * Reserves an amount of the budget. Does nothing if the reservation already exists.
  * @throws Refusal budget_exceeded if more than the limit would be spent or reserved
  */
 export const reserve =
@@ -185,7 +200,9 @@ export const reserve =
     return [{ type: 'BudgetReserved', data: { agent_id, hour: start, ...fields } }, ...thresholdsOf(after, budget, start)];
   };
 
-/** Records that a reservation was refused, unless many refusals of the hour are recorded already. */
+/**
+ * Records that a reservation was refused. Does nothing if the hour already has MAX_RECORDED_REFUSALS recorded refusals.
+ */
 export const recordRefusal =
   ({ reservation_id, session_id, model_id, amount_micros, costs }: Omit<Request, 'expires_at'>, { agent_id, limit_micros, at }: Budget) =>
   (hour: BudgetHour): BudgetEvent[] => {
@@ -197,9 +214,9 @@ export const recordRefusal =
   };
 
 /**
- * Settles a reservation with the amount that was spent, also after it has expired: the money is spent in any case. The
- * same settlement again changes nothing.
- * @throws Refusal not_found, conflict if it was settled with another amount
+ * Settles a reservation with the amount that was spent, even if the reservation has expired, because the money is
+ * already spent. Does nothing if it is settled with the same amount.
+ * @throws Refusal not_found, conflict if it is settled with another amount
  */
 export const settle =
   (reservation_id: string, settled_micros: number, budget: Budget) =>
@@ -216,8 +233,8 @@ export const settle =
   };
 
 /**
- * Counts what the messages of sessions have cost. `costs` has totals of the hour, so that a repeat counts nothing
- * twice.
+ * Records the costs of the messages of sessions. `costs` are totals of the hour, so that recording the same costs again
+ * adds nothing.
  */
 export const countUsage =
   (costs: readonly SessionCost[], budget: Budget, start: string) =>

@@ -1,13 +1,13 @@
 import type { Recorded } from '../event.ts';
 import { type BudgetEvent, type BudgetHour, committedMicros, evolve, hourEnd, initial } from './budget-hour.ts';
 
-/** What became of the budget of one hour. All amounts are in micro-dollars. */
+/** How the budget of one hour was used. All amounts are in micro-dollars. */
 export type BudgetUsage = {
-  /** The amounts of the reservations that were granted. */
+  /** The sum of the granted reservations. */
   readonly reserved: number;
-  /** The amounts with which they were settled. */
+  /** The sum of the amounts with which reservations were settled. */
   readonly settled: number;
-  /** What is spent or reserved at the end of the hour, or at the time `until` before it. */
+  /** The amount that is spent or reserved at the end of the hour, or at the time `until` if this is earlier. */
   readonly committed: number;
   readonly refused: number;
   readonly refused_reservation_id: string | null;
@@ -15,7 +15,10 @@ export type BudgetUsage = {
 
 type Attempt = Recorded<Extract<BudgetEvent, { type: 'BudgetReserved' | 'BudgetRefused' }>>;
 
-/** A refused reservation as one that is granted: nobody settles it, so it counts until the hour ends. */
+/**
+ * Converts a refused reservation to a granted one. Nobody settles such a reservation, so it counts until the end of the
+ * hour.
+ */
 const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
   if (attempt.type === 'BudgetReserved') return attempt;
   const { agent_id, hour, session_id, model_id, amount_micros, reservation_id = `refused-${index}` } = attempt.data;
@@ -26,8 +29,9 @@ const granted = (attempt: Attempt, index: number): Recorded<BudgetEvent> => {
 const idOf = ({ data }: Attempt): string | null => data.reservation_id ?? null;
 
 /**
- * What the events of an hour say, the oldest first. With `limit`, each reservation is decided anew by this limit
- * (null: none) in the order in which it was asked for. `until` is the present time.
+ * Computes how the budget of an hour was used from its events, which start with the oldest. If `limit` is given,
+ * decides each requested reservation again with this limit (null: no limit), in the original order. `until` is the
+ * present time.
  */
 export const budgetUsage = (events: readonly Recorded<BudgetEvent>[], until: string, limit?: number | null): BudgetUsage => {
   let hour: BudgetHour = initial;

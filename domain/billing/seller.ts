@@ -5,8 +5,8 @@ export const category = 'seller';
 export const platform = true;
 
 /**
- * What the provider says about the account of a seller. `connected`: the seller has completed the onboarding.
- * `created` is when the provider created the event, in Unix seconds.
+ * The state of a seller's account in an event of the payment provider. `connected`: the seller has completed the
+ * onboarding. `created` is the time at which the provider created the event, in Unix seconds.
  */
 export type SellerReport = {
   readonly event_id: string;
@@ -67,8 +67,8 @@ export const isOfSeller = ({ payment_account_id }: Seller, report: SellerReport)
   payment_account_id === report.payment_account_id;
 
 /**
- * Records what an event of the provider says about the seller's account. A report that is older than the newest one, or
- * is known, or is about another account, changes nothing.
+ * Records the state of the seller's account in an event of the provider. Does nothing if the report is older than the
+ * newest one, is already recorded, or is about another account.
  */
 export const recordReport =
   (report: SellerReport) =>

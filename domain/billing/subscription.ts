@@ -16,8 +16,8 @@ export const SUBSCRIPTION_STATUSES = [
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 /**
- * What one event of the payment provider says about a subscription. `created` is when the provider created the event,
- * in Unix seconds. `plan_id` is the plan with the price of the subscription; null if there is none.
+ * The state of a subscription in one event of the payment provider. `created` is the time at which the provider created
+ * the event, in Unix seconds. `plan_id` is the plan with the price of the subscription; null if there is none.
  */
 export type SubscriptionReport = {
   readonly event_id: string;
@@ -30,12 +30,13 @@ export type SubscriptionReport = {
   readonly plan_id: string | null;
 };
 
-/** The newest report of each subscription of a tenant, by the id of the subscription. */
+/** Maps the id of each subscription of a tenant to its newest report. */
 export type Subscriptions = ById<SubscriptionReport>;
 
 /**
- * The plan status for each state. A subscription whose first payment has not succeeded has no effect (null). Invoices
- * of an `unpaid` or `paused` one are no longer collected, so it counts as canceled.
+ * Maps each state of a subscription to the plan status that follows from it. Null: a subscription whose first payment
+ * has not succeeded has no effect. The provider no longer collects invoices of an `unpaid` or `paused` subscription, so
+ * it counts as canceled.
  */
 const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
   incomplete: null,
@@ -48,10 +49,13 @@ const PLAN_STATUS: Readonly<Record<SubscriptionStatus, PlanStatus | null>> = {
   canceled: 'canceled',
 };
 
-/** Plan statuses in descending order: of several subscriptions, the first of these counts. */
+/** Plan statuses by precedence: if a tenant has several subscriptions, the one whose status comes first here counts. */
 const PRECEDENCE: readonly PlanStatus[] = ['active', 'trialing', 'past_due', 'canceled'];
 
-/** The states in which a subscription can still be charged, so that a second one would be paid twice. */
+/**
+ * The states in which a subscription can still be charged. With such a subscription, a second one would be paid in
+ * addition.
+ */
 const OPEN: readonly SubscriptionStatus[] = ['trialing', 'active', 'past_due', 'unpaid', 'paused'];
 
 const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a < b);
@@ -91,7 +95,7 @@ export const effectiveSubscription = (subscriptions: Subscriptions): Subscriptio
 export const hasOpenSubscription = (subscriptions: Subscriptions): boolean =>
   Object.values(subscriptions).some(({ status }) => OPEN.includes(status));
 
-/** Returns the tenant's customer id at the payment provider: that of the newest report; null if there is none. */
+/** Returns the tenant's customer id at the payment provider from the newest report; null if there is no report. */
 export const customerOf = (subscriptions: Subscriptions): string | null =>
   Object.values(subscriptions).reduce<SubscriptionReport | null>(
     (newest, one) => (newest && (newest.created - one.created || compareTexts(newest.event_id, one.event_id)) >= 0 ? newest : one),

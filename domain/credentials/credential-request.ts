@@ -2,18 +2,18 @@ import type { Recorded } from '../event.ts';
 import { conflict, Refusal } from '../refusal.ts';
 
 /**
- * A runner asks for a value that its agent lacks. A person answers; the value goes into the agent's skill
- * configuration.
+ * A request of a runner for a value that its agent lacks. A person answers it; the value becomes part of the agent's
+ * skill configuration.
  */
 export const category = 'credentialrequest';
 
-/** How long a request can be answered. */
+/** A request can be answered for this many days. */
 export const REQUEST_LIFETIME_DAYS = 7;
 
 export const REQUEST_STATUSES = ['open', 'fulfilled', 'expired'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 
-/** What is asked for: the value of `config_key` in the configuration of the skill. `expires_at` is RFC 3339 UTC. */
+/** The requested value is that of `config_key` in the configuration of the skill. `expires_at` is RFC 3339 UTC. */
 export type RequestFields = {
   readonly agent_id: string;
   readonly skill_id: string;
@@ -22,7 +22,7 @@ export type RequestFields = {
   readonly expires_at: string;
 };
 
-/** `config_revision`: the revision of the agent at which the configuration, encrypted, has the value. */
+/** `config_revision` is the revision of the agent with the event whose encrypted configuration has the value. */
 export type SubmittedCredential = Pick<RequestFields, 'agent_id' | 'skill_id' | 'config_key'> & { readonly config_revision: number };
 
 export type CredentialRequestEvent =
@@ -63,12 +63,12 @@ export const evolve = (request: CredentialRequest, { id, tenant, at, type, data 
 export const statusAt = (status: RequestStatus, expires_at: string, at: string): RequestStatus =>
   status === 'open' && expires_at <= at ? 'expired' : status;
 
-/** @throws Refusal not_found */
+/** Checks that the request exists. @throws Refusal not_found */
 export const assertExists = ({ status }: Pick<CredentialRequest, 'status'>): void => {
   if (status === 'absent') throw new Refusal('not_found', 'There is no such credential request');
 };
 
-/** Asks for a value. */
+/** Requests a value. Does nothing if this request already exists. */
 export const request =
   (fields: RequestFields) =>
   ({ status }: CredentialRequest): CredentialRequestEvent[] =>
@@ -82,7 +82,7 @@ export const assertOpen = (credentialRequest: CredentialRequest, at: string): vo
   if (expires_at <= at) throw conflict('/request_id', 'expired', `This credential request expired at ${expires_at}`);
 };
 
-/** Records that the configuration of the skill has the value. */
+/** Records that the configuration of the skill now has the value. Does nothing unless the request is open. */
 export const fulfil =
   (config_revision: number) =>
   ({ status, agent_id, skill_id, config_key }: CredentialRequest): CredentialRequestEvent[] =>

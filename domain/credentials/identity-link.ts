@@ -3,18 +3,20 @@ import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * One attempt to connect an account by OAuth: from the URL of the provider that a caller gets until the provider sends
- * the browser back. The callback's URL contains no tenant, so the stream belongs to the platform and names its tenant.
+ * One attempt to connect an account by OAuth. It starts when a caller gets a URL of the provider, and ends when the
+ * provider redirects the browser back. The URL of this redirect contains no tenant, so the stream belongs to the
+ * platform, and its data name the tenant.
  */
 export const category = 'identitylink';
 export const platform = true;
 
-/** How long a browser may take until it is back. */
+/** An attempt expires if the browser is not redirected back within this time. */
 export const LINK_LIFETIME_SECONDS = 600;
 
 /**
- * Digests stand for the secrets of the attempt: `state_digest` for the parameter `state`, `browser_digest` for the
- * cookie of the browser that started it. `sealed_verifier` is the PKCE code verifier.
+ * The secrets of the attempt are stored as digests: `state_digest` is the digest of the parameter `state`,
+ * `browser_digest` that of a cookie in the browser that started the attempt. `sealed_verifier` is the encrypted PKCE
+ * code verifier.
  */
 export type LinkFields = {
   readonly tenant_id: string;
@@ -59,7 +61,7 @@ export const evolve = (link: IdentityLink, { id, actor, type, data }: Recorded<I
   }
 };
 
-/** Starts an attempt. */
+/** Starts an attempt. Does nothing if it already exists. */
 export const start =
   (fields: LinkFields) =>
   ({ status }: IdentityLink): IdentityLinkEvent[] =>
@@ -68,13 +70,19 @@ export const start =
 const notStarted = (): Refusal =>
   new Refusal('unauthorized', 'This browser has not started to connect an account, or it took too long: start again');
 
-/** Checks that this browser has started the attempt, and may finish it now. @throws Refusal unauthorized */
+/**
+ * Checks that this browser started the attempt, and that the attempt has neither ended nor expired.
+ * @throws Refusal unauthorized
+ */
 export const assertStarted = (link: IdentityLink, state_digest: string, browser_digest: string, at: string): void => {
   if (link.status !== 'started' || link.expires_at <= at) throw notStarted();
   if (!isSameDigest(link.state_digest, state_digest) || !isSameDigest(link.browser_digest, browser_digest)) throw notStarted();
 };
 
-/** Records that the browser is back. From then on, the state of the attempt is used up. @throws Refusal unauthorized */
+/**
+ * Ends the attempt when the provider has redirected the browser back, so that its state cannot be used again.
+ * @throws Refusal unauthorized
+ */
 export const answer =
   (state_digest: string, browser_digest: string, at: string) =>
   (link: IdentityLink): IdentityLinkEvent[] => {

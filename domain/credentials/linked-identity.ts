@@ -3,12 +3,13 @@ import type { Recorded } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database. It
- * belongs to the tenant or, with `agent_id`, to one agent. An owner has at most one identity of a provider.
+ * An account at another service for which the platform stores a secret: OAuth tokens, or the password of a database.
+ * The identity belongs to the tenant or, if `agent_id` is set, to one agent. Each of them has at most one identity per
+ * provider.
  */
 export const category = 'linkedidentity';
 
-/** How a client of a Postgres database uses TLS, as in libpq. */
+/** How a connection to a Postgres database uses TLS; the values are those of libpq. */
 export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof SSL_MODES)[number];
 
@@ -20,12 +21,15 @@ export type DatabaseAccess = {
   readonly sslmode: SslMode;
 };
 
-/** What the tokens of an identity are for. `expires_at` is when the access token expires; null if it does not. */
+/**
+ * The OAuth tokens of an identity, encrypted in `sealed_tokens`, and their scopes. `expires_at` is the time at which
+ * the access token expires; null if it does not expire.
+ */
 export type Tokens = {
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly sealed_tokens: string;
-  /** Whether there is a refresh token, with which the platform gets a new access token. */
+  /** Whether the tokens include a refresh token, with which the platform can get a new access token. */
   readonly refreshable: boolean;
 };
 
@@ -48,13 +52,13 @@ export type LinkedIdentity = {
   readonly agent_id: string | null;
   readonly provider: string;
   readonly label: string;
-  /** Whether the secret can be used: false if the provider refuses to renew it. */
+  /** Whether the secret can be used. It cannot if the provider has refused to renew it. */
   readonly connected: boolean;
   readonly scopes: readonly string[];
   readonly expires_at: string | null;
   readonly refreshable: boolean;
   readonly database: DatabaseAccess | null;
-  /** The secret, encrypted: a password, or tokens. Null if there are none, or if they are revoked. */
+  /** The encrypted secret: a password, or tokens. Null if there is no secret, or the tokens are revoked. */
   readonly sealed: string | null;
   readonly created_at: string;
   readonly updated_at: string;
@@ -108,23 +112,28 @@ export const evolve = (identity: LinkedIdentity, event: Recorded<LinkedIdentityE
   return identity.status !== 'linked' && next.status === 'linked' ? { ...next, created_at: at } : next;
 };
 
-/** The kind of the unique key of an identity; the key itself is `identityKey`. */
+/** The kind under which the unique keys of identities (see `identityKey`) are registered. */
 export const KIND = 'linked identity';
 
-/** The unique key of the identity that an owner, the tenant or an agent, has at a provider. */
+/**
+ * Returns the unique key of the identity that an owner has at a provider. `owner` is the id of a tenant or an agent.
+ */
 export const identityKey = (owner: string, provider: string): string => `${owner} ${provider}`;
 
-/** The provider of the credential for a database on a host. Host names do not depend on upper and lower case. */
+/**
+ * Returns the provider name under which the credential for the databases of a host is stored. Host names are
+ * case-insensitive.
+ */
 export const databaseProvider = (host: string): string => `db:postgres:${host.toLowerCase()}`;
 
-/** @throws Refusal not_found */
+/** Checks that the identity is linked. @throws Refusal not_found */
 export const assertLinked = ({ status }: LinkedIdentity): void => {
   if (status !== 'linked') throw new Refusal('not_found', 'There is no such linked identity');
 };
 
 /**
- * Stores the access to a database, or replaces the one that is stored for its host. `isSamePassword`: the password is
- * that of the stored access.
+ * Stores the access to a database, and replaces the stored access to the same host. `isSamePassword`: whether the
+ * password equals that of the stored access; if nothing else differs either, no event is recorded.
  */
 export const storeDatabase =
   (access: DatabaseAccess, sealed_password: string, isSamePassword: boolean) =>
@@ -135,12 +144,15 @@ export const storeDatabase =
     return [{ type: 'DatabaseCredentialStored', data: { provider, label, ...access, sealed_password } }];
   };
 
-/** Links an account by its tokens, or replaces the tokens of the one that is linked. */
+/** Links an account, or replaces the tokens of a linked one. */
 export const link = (identity: Extract<LinkedIdentityEvent, { type: 'IdentityLinked' }>['data']) => (): LinkedIdentityEvent[] => [
   { type: 'IdentityLinked', data: identity },
 ];
 
-/** Replaces the tokens with those that the provider has issued for `sealed`, the old ones. */
+/**
+ * Replaces the encrypted tokens `sealed` with the tokens that the provider has issued for them. Does nothing if the
+ * stored ones are no longer `sealed`.
+ */
 export const refreshTokens =
   (sealed: string, tokens: Tokens) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
@@ -152,28 +164,40 @@ export const refuseRefresh =
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.connected && identity.sealed === sealed ? [{ type: 'IdentityRefreshRefused', data: { error } }] : [];
 
-/** Stores the same secret, encrypted with another data key, unless it is not `sealed` any more. */
+/**
+ * Replaces the encrypted secret with the same secret encrypted with another data key. Does nothing if the stored text
+ * is not `sealed` any more.
+ */
 export const resealIdentity =
   (sealed: string, resealed: string) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.sealed === sealed ? [{ type: 'IdentityResealed', data: { sealed: resealed } }] : [];
 
-/** Unlinks the identity: its secret is handed out no more. @throws Refusal not_found */
+/** Unlinks the identity: nobody gets its secret any more. @throws Refusal not_found */
 export const unlink = (identity: LinkedIdentity): LinkedIdentityEvent[] => {
   assertLinked(identity);
   return [{ type: 'IdentityUnlinked', data: {} }];
 };
 
-/** Records how the provider answered the request to revoke the tokens of an unlinked identity. */
+/**
+ * Records how the provider answered the request to revoke the tokens of an unlinked identity. Does nothing if the
+ * stored tokens are not `sealed` any more.
+ */
 export const recordRevocation =
   (sealed: string, outcome: Revocation) =>
   (identity: LinkedIdentity): LinkedIdentityEvent[] =>
     identity.status === 'unlinked' && identity.sealed === sealed ? [{ type: 'IdentityTokensRevoked', data: { outcome } }] : [];
 
-/** How long before its expiry a token is renewed, in milliseconds: at most this, and at most half its lifetime. */
+/**
+ * A token is renewed this long before it expires, in milliseconds, or half its lifetime before it expires if that is
+ * shorter.
+ */
 const REFRESH_BEFORE_MS = 10 * 60_000;
 
-/** Returns when a token that was issued at `at` is to be renewed; null if it does not expire, or cannot be renewed. */
+/**
+ * Returns when a token that was issued at `at` must be renewed (RFC 3339 UTC); null if it does not expire, or cannot be
+ * renewed.
+ */
 export const refreshAt = ({ expires_at, refreshable }: Pick<Tokens, 'expires_at' | 'refreshable'>, at: string): string | null => {
   if (expires_at === null || !refreshable) return null;
   const [issued, expiry] = [Date.parse(at), Date.parse(expires_at)];

@@ -6,9 +6,12 @@ export type RevocationMethod = 'rfc7009' | 'github' | 'slack';
 /** A service at which accounts are connected by OAuth (RFC 6749, authorization code with PKCE). */
 export type OAuthProvider = {
   readonly label: string;
-  /** The identifier of the authorization server. The parameter `iss` of a callback must be this (RFC 9207). */
+  /**
+   * The identifier of the authorization server. If a callback has the parameter `iss`, its value must be this (RFC
+   * 9207).
+   */
   readonly issuer: string;
-  /** Whether every callback has the parameter `iss`, so that one without it is refused. */
+  /** Whether every callback of the provider has the parameter `iss`, so that a callback without it is refused. */
   readonly sendsIssuer?: boolean;
   readonly authorizationUrl: string;
   readonly tokenUrl: string;
@@ -18,15 +21,19 @@ export type OAuthProvider = {
   readonly scopeSeparator?: ',';
   /** Further parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Whether the client authenticates by HTTP Basic and not in the body. */
+  /** Whether the client sends its credentials by HTTP Basic instead of in the body. */
   readonly usesBasic?: boolean;
   /**
-   * The provider of webhook integrations that an agent gets when the account is connected; null if it sends no events.
+   * The webhook provider for which an integration is created when an agent's account is connected; null if the service
+   * sends no webhooks.
    */
   readonly webhooks: Provider | null;
 };
 
-/** The services that can be connected, by the names that paths and variables (OAUTH_<PROVIDER>_CLIENT_ID) contain. */
+/**
+ * Maps the names of the services that can be connected to their OAuth settings. The names are used in paths and in
+ * environment variables (OAUTH_<PROVIDER>_CLIENT_ID).
+ */
 export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   bitbucket: {
     label: 'Bitbucket',
@@ -117,7 +124,7 @@ export const OAUTH_PROVIDERS: Readonly<Record<string, OAuthProvider>> = {
   },
 };
 
-/** The names of the variables for the OAuth client at a provider. */
+/** Returns the names of the environment variables for the OAuth client at a provider. */
 export const clientVariables = (provider: string): readonly [id: string, secret: string] => [
   `OAUTH_${provider.toUpperCase()}_CLIENT_ID`,
   `OAUTH_${provider.toUpperCase()}_CLIENT_SECRET`,

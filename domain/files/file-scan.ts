@@ -1,13 +1,15 @@
 import type { Recorded } from '../event.ts';
 
-/** A check of a file for threats. Each one has a stream of its own. */
+/** The result of one check of a file for threats. Each check has its own stream. */
 export const category = 'scan';
 
-/** Ordered: the verdict on a file is that of its worst finding. */
+/** From best to worst. A file gets the worst verdict among its findings. */
 export const VERDICTS = ['clean', 'suspicious', 'refused'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** What was found in a file or, if it is an archive, in its member `path`. */
+/**
+ * A threat that was found in a file. In an archive, `path` is the member that contains it; otherwise `path` is null.
+ */
 export type Finding = {
   readonly code: string;
   readonly verdict: Exclude<Verdict, 'clean'>;
@@ -15,11 +17,14 @@ export type Finding = {
   readonly message: string;
 };
 
-/** Returns the verdict that follows from findings. */
+/** Returns the worst verdict of the findings; `clean` if there are none. */
 export const verdictOf = (findings: readonly Finding[]): Verdict =>
   VERDICTS[Math.max(0, ...findings.map(({ verdict }) => VERDICTS.indexOf(verdict)))]!;
 
-/** The event names the codes of the findings only: the paths in an archive are contents of the file. */
+/**
+ * `findings` has only the codes of the findings. Their paths are left out, because the paths in an archive are contents
+ * of the file.
+ */
 export type ScannedFile = {
   readonly filename: string;
   readonly resource_type: string;
@@ -36,7 +41,7 @@ export const initial: FileScan = { file: null };
 
 export const evolve = (_: FileScan, { data }: Recorded<FileScanEvent>): FileScan => ({ file: data });
 
-/** Records the result of a check. */
+/** Records the result of a check. Does nothing if the check already has a result. */
 export const record =
   (file: ScannedFile) =>
   ({ file: recorded }: FileScan): FileScanEvent[] =>

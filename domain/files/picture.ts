@@ -6,7 +6,10 @@ import type { Recorded } from '../event.ts';
  */
 export const category = 'picture';
 
-/** A stored picture, as it is after it was decoded and encoded again. `filename` is only shown. */
+/**
+ * A stored picture. The platform has decoded the uploaded picture and encoded it again. `filename` is used for display
+ * only.
+ */
 export type PictureFile = {
   readonly upload_id: string;
   readonly filename: string;
@@ -30,7 +33,10 @@ export const initial: Picture = { file: null };
 
 export const evolve = (_: Picture, { data, at }: Recorded<PictureEvent>): Picture => ({ file: { ...data, created_at: at } });
 
-/** Sets a picture. The same content under the same name changes nothing. `key` is that of the use case. */
+/**
+ * Sets a picture. Does nothing if the content and the file name are the same as before. `key` is the key of the use
+ * case, for the icon of a use case.
+ */
 export const change =
   (type: PictureEventType, file: PictureFile, key: string | null) =>
   ({ file: present }: Picture): PictureEvent[] => {

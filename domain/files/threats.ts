@@ -1,15 +1,15 @@
 import type { Finding } from './file-scan.ts';
 
-/** How many bytes at the start of a file are searched for scripts. */
+/** Scripts are searched for in this many bytes at the start of a file. */
 export const SEARCHED_BYTES = 1024 * 1024;
 
 /**
- * The test file of the European Institute for Computer Antivirus Research, in two parts, so that no scanner finds it
- * here.
+ * The content of the EICAR file, with which virus scanners are tested. It is in two parts, so that no scanner finds it
+ * in this source file.
  */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** Types of programs, as they are found by the first bytes of a file. */
+/** The content types of programs, as they are detected from the first bytes of a file. */
 const PROGRAMS: ReadonlySet<string> = new Set([
   'application/x-msdownload',
   'application/x-elf',
@@ -25,7 +25,7 @@ const PROGRAMS: ReadonlySet<string> = new Set([
   'application/x-rpm',
 ]);
 
-/** Types of archives that are not opened. */
+/** Matches the content types of archives that the platform does not open. */
 const CLOSED_ARCHIVES =
   /^application\/(?:gzip|x-tar|x-7z-compressed|x-rar-compressed|x-bzip2|x-xz|zstd|x-lz4|lzip|x-compress|vnd\.ms-cab-compressed|x-cpio|x-unix-archive|x-ace-compressed|x-arj|x-lzh-compressed|x-apple-diskimage|x-iso9660-image|x-asar)$/;
 
@@ -50,7 +50,8 @@ const hasUtf16 = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(Buffer.from(text, 'utf16le'));
 
 /**
- * Returns the start of a file as text. Texts in UTF-16 lose their zero bytes, so that they are searched like others.
+ * Returns the start of a file as text, from which zero bytes are removed. So a search also finds matches in UTF-16
+ * texts.
  */
 const searchedText = (bytes: Uint8Array): string => {
   const start = latin1(bytes.subarray(0, SEARCHED_BYTES));
@@ -59,7 +60,7 @@ const searchedText = (bytes: Uint8Array): string => {
 
 const MARKUP_SCRIPT =
   /<script[\s>/]|<[a-z][^<>]{0,2000}[\s/"']on[a-z]{3,20}\s{0,20}=|javascript\s{0,20}:|<(?:iframe|object|embed|foreignObject)[\s>/]/i;
-/** What contents of other types do not contain by chance. */
+/** Matches markup that files which are not text do not contain by chance. */
 const EMBEDDED_MARKUP = /<script[\s>/]|<svg[\s>]/i;
 const PDF_MARKUP = /<script[\s>/]/i;
 const SERVER_SCRIPT = /<\?(?:php|=)|<%[@=\s]/i;
@@ -79,7 +80,7 @@ const scripts = (bytes: Uint8Array, type: string): Found[] => {
 };
 
 const ACTIVE_PDF = /\/(?:JavaScript|JS|Launch|EmbeddedFile|RichMedia|XFA|OpenAction|AA|SubmitForm|ImportData)(?![A-Za-z])/;
-/** Writes the characters of a PDF name that are given by their codes as themselves. */
+/** Replaces the escaped characters of PDF names (`#` and two hex digits) by the characters themselves. */
 const plainPdf = (text: string): string =>
   text.replace(/#([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
@@ -90,7 +91,9 @@ const ofPdf = (bytes: Uint8Array): Found[] => {
 
 const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
-/** Old Office files: the names of their streams show macros and embedded objects. */
+/**
+ * Finds macros and embedded objects in Office files of the old binary format, by the names of the streams in the file.
+ */
 const ofOffice = (bytes: Uint8Array): Found[] => {
   if (!OLE.every((byte, at) => bytes[at] === byte)) return [];
   return [
@@ -114,7 +117,7 @@ const ofPolyglot = (bytes: Uint8Array, type: string): Found[] => {
   return !isPdf(type) && has(bytes.subarray(0, 1_024), '%PDF-') ? [finding('polyglot', 'It is also a PDF file')] : [];
 };
 
-/** The findings that follow from the name of a file or of a member of an archive. */
+/** Returns the threats that the name of a file, or of a member of an archive, reveals. */
 export const threatsInName = (name: string, isMember: boolean): Found[] => [
   ...(SCRIPT_NAME.test(name) ? [finding('script', 'It has the name of a script')] : []),
   ...(PROGRAM_NAME.test(name) ? [finding('executable', 'It has the name of a program')] : []),
@@ -123,7 +126,10 @@ export const threatsInName = (name: string, isMember: boolean): Found[] => [
   ...(isMember && NESTED_NAME.test(name) ? [finding('nested_archive', 'It is an archive in an archive, which is not opened')] : []),
 ];
 
-/** The findings that follow from the bytes of a file. `type` is the type that was found by its first bytes. */
+/**
+ * Returns the threats that are found in the bytes of a file. `type` is the content type that was detected from its
+ * first bytes.
+ */
 export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
   ...(has(bytes, EICAR) ? [finding('malware', 'It contains the EICAR test signature', 'refused')] : []),
   ...(PROGRAMS.has(type) ? [finding('executable', `It is a program (${type})`)] : []),
@@ -135,12 +141,13 @@ export const threatsInBytes = (bytes: Uint8Array, type: string): Found[] => [
   ...ofPolyglot(bytes, type),
 ];
 
-/** What clients say of a file whose type they do not know. */
+/** Content types that clients send if they do not know the type of a file. */
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain', 'binary/octet-stream'];
 const kindOf = (type: string): string => type.split('/')[0]!;
 
 /**
- * The finding if the client names another kind of type than that of the content: for example, a picture for a program.
+ * Returns a finding if the client has sent a content type that does not match the content, for example `image/png` for
+ * a program.
  */
 export const mismatchOf = (claimed: string | null, type: string): Found[] => {
   const [name = ''] = (claimed ?? '').toLowerCase().split(/\s*;/);

@@ -38,7 +38,7 @@ export const allow =
   };
 
 /**
- * Stops the user of the e-mail address from signing in.
+ * Takes away the permission of the user with this e-mail address to sign in.
  * @throws Refusal not_found if the e-mail address is not allowed
  */
 export const disallow = ({ status }: AllowedAccount): AllowedAccountEvent[] => {

@@ -19,10 +19,13 @@ export type ApiKeyFields = {
   expires_at: string | null;
   /** If true, the key allows only reads. */
   read_only: boolean;
-  /** The highest tenant role with which the key acts; null: that of its owner. */
+  /** The highest tenant role with which the key acts; null: the role of its owner. */
   role: TenantRole | null;
 };
-/** What the event of a new key contains. The first keys of a platform, and older ones, have no limits. */
+/**
+ * The data of the event of a new key. The first keys of a platform, and keys of earlier versions, have neither
+ * `read_only` nor `role`: they have no limits.
+ */
 type NewApiKey = Omit<ApiKeyFields, 'read_only' | 'role'> & Partial<Pick<ApiKeyFields, 'read_only' | 'role'>>;
 export type ApiKeyEvent =
   | { type: 'ApiKeyCreated'; data: NewApiKey }
@@ -77,7 +80,7 @@ export const revoke =
 
 /**
  * Records that the API key was used, at most once an hour. Records nothing if `at` is before the creation of the API
- * key. This can happen, because the clock of this process can be behind that of the process which created it.
+ * key, which is possible because the clocks of processes differ.
  */
 export const recordUse =
   (at: string) =>

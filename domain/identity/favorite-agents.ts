@@ -14,7 +14,7 @@ export const favorite =
     return [{ type: 'AgentFavorited', data: { agent_id, tenant_id } }];
   };
 
-/** Removes an agent from the favorites of the user. Does nothing if it is none. */
+/** Removes an agent from the favorites of the user. Does nothing if the agent is not among them. */
 export const unfavorite =
   ({ agent_id, tenant_id }: FavoriteAgent) =>
   ({ favorites }: User): UserEvent[] =>

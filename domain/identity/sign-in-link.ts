@@ -40,9 +40,9 @@ export const issue =
 const ADVICE = 'make another with annals login';
 
 /**
- * Spends the link with this code's digest, at the time `at` (RFC 3339 UTC). A link that does not exist has a
+ * Uses up the link with this digest of its code, at the time `at` (RFC 3339 UTC). A link that does not exist has a
  * placeholder digest, so that its check takes the same time.
- * @throws Refusal unauthorized if the code is wrong, late or used
+ * @throws Refusal unauthorized if the code is wrong, or the link has expired or was used
  */
 export const use =
   (digest: string, { ip, at }: { ip: string | null; at: string }) =>

@@ -18,7 +18,7 @@ export type UserEvent =
   | { type: 'AgentFavorited'; data: FavoriteAgent }
   | { type: 'AgentUnfavorited'; data: FavoriteAgent };
 
-/** An agent that a user marks as a favorite, or no longer does. */
+/** The data of an event that adds an agent to a user's favorites or removes it from them. */
 export type FavoriteAgent = { readonly agent_id: string; readonly tenant_id: string };
 
 export type User = {
@@ -30,7 +30,7 @@ export type User = {
   is_super_admin: boolean;
   created_at: string;
   last_login_at: string | null;
-  /** The agents that the user has marked as favorites, by id. The value is the id of the agent's tenant. */
+  /** The agents that the user has marked as favorites: agent ids mapped to tenant ids. */
   favorites: ById<string>;
 };
 
@@ -48,7 +48,10 @@ export const initial: User = {
 
 export const MAX_NAME_LENGTH = 255;
 
-/** The name as every read shows it. Events of earlier versions can contain a name that was not cleaned. */
+/**
+ * Returns the name in the form that every response shows. Events of earlier versions can contain a name with characters
+ * that are refused today; these are removed.
+ */
 const shownName = (name: string | null): string | null => (name === null ? null : cleanDisplayText(name, MAX_NAME_LENGTH));
 
 export const evolve = (user: User, event: Recorded<UserEvent>, transient?: Transient): User => {
@@ -86,7 +89,9 @@ export const principalOf = ({ id, is_super_admin }: User): Principal & { kind: '
 /** Whether the user is registered and not suspended. */
 export const isActive = (user: User): boolean => user.status === 'registered' && !user.is_suspended;
 
-/** Registers a user who is invited or signs in for the first time. Does nothing if the user is already registered. */
+/**
+ * Registers a user when they are invited or sign in for the first time. Does nothing if the user is already registered.
+ */
 export const register =
   (email: string, name: string | null) =>
   (user: User): UserEvent[] =>

@@ -1,18 +1,21 @@
-/** The owner of a mailbox, by the slugs in its address. */
+/** The slugs in the address of a mailbox, which identify the agent that owns it. */
 export type AddressSlugs = { readonly agent: string; readonly tenant: string };
 
 const SLUG = '[a-z0-9][a-z0-9-]{0,63}';
 const LOCAL_PART = new RegExp(`^(?<agent>${SLUG})\\.(?<tenant>${SLUG})$`);
 
-/** The address of an agent's mailboxes. Slugs contain no dot, so the address names one agent of one tenant. */
+/**
+ * Returns the address of an agent's mailboxes. Slugs contain no dot, so an address always identifies one agent of one
+ * tenant.
+ */
 export const addressOf = ({ agent, tenant }: AddressSlugs, domain: string): string => `${agent}.${tenant}@${domain}`;
 
-/** The domain of an address, in lower case. */
+/** Returns the domain of an address, in lower case. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 /**
- * Returns the slugs in the address of an agent; null if the address is none of this domain. A part of the name after a
- * plus sign is ignored.
+ * Returns the slugs in the address of an agent; null if the address is not in this domain or is not the address of an
+ * agent. A plus sign and the characters after it in the local part are ignored.
  */
 export const slugsIn = (address: string, domain: string): AddressSlugs | null => {
   const at = address.lastIndexOf('@');

@@ -1,4 +1,4 @@
-/** What a message says. It is stored encrypted only. Addresses are without names. */
+/** The content of a message. It is stored only encrypted. Addresses have no display names. */
 export type MailContent = {
   readonly from: string;
   readonly to: readonly string[];
@@ -6,12 +6,15 @@ export type MailContent = {
   readonly subject: string;
   readonly text: string;
   readonly html: string | null;
-  /** The header Message-ID, and those of the messages that led to this one, the oldest first. */
+  /**
+   * The header Message-ID of this message (null if it has none). `references` has those of the earlier messages of the
+   * conversation, the oldest first.
+   */
   readonly header_id: string | null;
   readonly references: readonly string[];
 };
 
-/** A file of a message. Its content is among the stored contents of the tenant. */
+/** A file of a message. Its bytes are stored as a content of the tenant, under the digest `sha256`. */
 export type MailFile = {
   readonly attachment_id: string;
   readonly filename: string;
@@ -20,17 +23,20 @@ export type MailFile = {
   readonly sha256: string;
 };
 
-/** The most characters of a text and of HTML that are part of a message. What is longer becomes an attachment. */
+/** The maximum numbers of characters of the text and of the HTML in a message. A longer text becomes an attachment. */
 export const MAX_TEXT = 100_000;
 export const MAX_HTML = 200_000;
 
-/** How many earlier messages a reply names at most: the first one and the last ones. */
+/**
+ * The maximum number of earlier messages in the header References of a reply. If there are more, the first one and the
+ * last ones are kept.
+ */
 const MAX_REFERENCES = 20;
 
-/** The header Message-ID of a message that an agent sends. */
+/** Returns the header Message-ID of a message that an agent sends. */
 export const headerIdOf = (message_id: string, domain: string): string => `<${message_id}@${domain}>`;
 
-/** Returns the messages that a reply to a message names, the oldest first. */
+/** Returns the message ids for the header References of a reply, the oldest first. */
 export const referencesTo = ({ header_id, references }: Pick<MailContent, 'header_id' | 'references'>): readonly string[] => {
   const all = header_id === null ? references : [...references, header_id];
   return all.length <= MAX_REFERENCES ? all : [all[0]!, ...all.slice(1 - MAX_REFERENCES)];

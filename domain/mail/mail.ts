@@ -3,12 +3,16 @@ import { notFound } from '../refusal.ts';
 
 export const category = 'mail';
 
-/** An agent of the same tenant to whom a message goes without SMTP. `index` is its place among the recipients. */
+/**
+ * An agent of the same tenant that gets a message directly, without SMTP. `index` is its index in the list of
+ * recipients.
+ */
 export type InternalRecipient = { readonly index: number; readonly agent_id: string };
 
 /**
- * `internal` and `external` tell how each recipient is reached; an index counts `to`, then `cc`. `mailbox_ids` are the
- * sender's mailboxes. `sealed_content` is the encrypted content, with all addresses.
+ * `internal` has the recipients that get the message without SMTP, `external` the indices of the recipients that get it
+ * by SMTP. An index refers to the recipients in `to` followed by those in `cc`. `mailbox_ids` are the sender's
+ * mailboxes. `sealed_content` is the encrypted content, with all addresses.
  */
 export type SentFields = {
   agent_id: string;
@@ -20,12 +24,15 @@ export type SentFields = {
   sealed_content: string;
 };
 
-/** Why a recipient did not get a message: a code of SMTP such as `550`, or a word. */
+/**
+ * The reason why a recipient did not get a message: an SMTP code such as `550`, or a word. `recipient` is the index of
+ * the recipient.
+ */
 export type Bounce = { readonly recipient: number; readonly reason: string };
 
 /**
- * Every event has the id of the agent, so that the audit log finds all mail of an agent. `is_last`: the attempt leaves
- * nobody to be tried again.
+ * Every event has the id of the agent, so that the audit log finds all mail of an agent. `is_last`: after this attempt,
+ * no recipient is tried again.
  */
 export type MailEvent =
   | { type: 'MailSent'; data: SentFields }
@@ -37,8 +44,8 @@ export const MAIL_STATUSES = ['queued', 'sent', 'bounced'] as const;
 export type MailStatus = (typeof MAIL_STATUSES)[number];
 
 /**
- * A message that an agent sent. `open` are the recipients for whom it is still to be delivered. `next_attempt_at` is
- * null when there is none.
+ * A message that an agent sent. `open` has the indices of the recipients to whom delivery has neither succeeded nor
+ * failed yet. `next_attempt_at` is null when there are none.
  */
 export type Mail = SentFields & {
   status: 'absent' | MailStatus;
@@ -70,7 +77,8 @@ export const initial: Mail = {
 };
 
 /**
- * Takes recipients off the open ones. When none is left, the message is sent, or bounced if somebody did not get it.
+ * Removes recipients from the open ones. When none is left, the status becomes `bounced` if delivery failed for any
+ * recipient; otherwise `sent`.
  */
 const settle = (mail: Mail, settled: readonly number[], bounces: readonly Bounce[]): Mail => {
   const open = mail.open.filter((index) => !settled.includes(index));
@@ -97,7 +105,7 @@ export const evolve = (mail: Mail, { type, data, id, tenant, at }: Recorded<Mail
   }
 };
 
-/** Checks that there is such a message of the agent. @throws Refusal not_found */
+/** Checks that the message exists and was sent by this agent. @throws Refusal not_found */
 export const assertExists = ({ status, agent_id: owner }: Mail, agent_id: string): void => {
   if (status === 'absent' || owner !== agent_id) throw notFound();
 };
@@ -109,8 +117,8 @@ export const send =
     status === 'absent' ? [{ type: 'MailSent', data }] : [];
 
 /**
- * How an attempt ended for each recipient who was tried. A recipient who is in no list is tried again. `attempt` is its
- * number, starting at 1.
+ * The result of an attempt. `attempt` is its number, starting at 1. Recipients that are in neither list are tried
+ * again, for `reason`.
  */
 export type Attempt = {
   readonly attempt: number;
@@ -119,11 +127,14 @@ export type Attempt = {
   readonly reason: string;
 };
 
-/** The attempt after which recipients who could not be reached are given up: about eight hours after the first one. */
+/** After this attempt, delivery to the remaining recipients has failed: about four hours after the first attempt. */
 const MAX_ATTEMPTS = 10;
 const FIRST_DELAY_MS = 30_000;
 
-/** Records an attempt that ended at the time `now` (milliseconds). Recipients who were settled before are ignored. */
+/**
+ * Records an attempt that ended at the time `now` (milliseconds since 1970). Ignores recipients that are no longer
+ * open. Does nothing if the attempt is already recorded.
+ */
 export const recordAttempt =
   ({ attempt, delivered, bounces, reason }: Attempt, now: number) =>
   ({ agent_id, open, attempts }: Mail): MailEvent[] => {

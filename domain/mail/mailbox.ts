@@ -4,7 +4,7 @@ import { notFound } from '../refusal.ts';
 export const category = 'mailbox';
 export const platform = true;
 
-/** `internal`: exchanges mail with agents of the same tenant. `external`: exchanges mail with everybody else. */
+/** An `internal` mailbox exchanges mail with agents of the same tenant, an `external` one with everybody else. */
 export const MAILBOX_KINDS = ['internal', 'external'] as const;
 export type MailboxKind = (typeof MAILBOX_KINDS)[number];
 
@@ -67,7 +67,7 @@ export const evolve = (mailbox: Mailbox, event: Recorded<MailboxEvent>): Mailbox
   updated_at: event.at,
 });
 
-/** Whether the mailbox exchanges mail. */
+/** Whether the mailbox sends and receives mail: it is enabled and not paused. */
 export const isActive = ({ status, is_enabled, is_paused_by_person }: Mailbox): boolean =>
   status === 'present' && is_enabled && !is_paused_by_person;
 
@@ -77,8 +77,8 @@ export const assertExists = ({ status }: Mailbox): void => {
 };
 
 /**
- * Gives an agent a mailbox if `isAllowed`, and enables or disables one that exists. It does nothing for a mailbox that
- * is as it should be, and never resumes one that was paused.
+ * Creates the mailbox if `isAllowed` and it does not exist. Enables or disables an existing mailbox so that it matches
+ * `isAllowed`. A mailbox that a super-admin has paused stays paused.
  */
 export const converge =
   (wanted: NewMailbox, isAllowed: boolean) =>
@@ -88,7 +88,7 @@ export const converge =
     return [{ type: isAllowed ? 'MailboxEnabled' : 'MailboxDisabled', data: { agent_id } }];
   };
 
-/** Pauses or resumes a mailbox. @throws Refusal not_found */
+/** Pauses or resumes a mailbox on behalf of a super-admin. @throws Refusal not_found */
 export const setPaused =
   (is_paused: boolean) =>
   (mailbox: Mailbox): MailboxEvent[] => {

@@ -2,7 +2,7 @@ import type { Recorded } from '../event.ts';
 import { type ById, withEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 
-/** Something that a tenant offers in the marketplace to all tenants. Its slug is unique on the platform. */
+/** An offer of a tenant in the marketplace, which all tenants can install. Its slug is unique on the platform. */
 export const category = 'listing';
 export const platform = true;
 
@@ -14,7 +14,7 @@ export type ListingFields = {
   readonly kind: 'skill';
 };
 
-/** A published version. Its content, the bundle, never changes. */
+/** A published version. Its content (the bundle) never changes. */
 export type Version = {
   readonly version: string;
   readonly sha256: string;
@@ -28,7 +28,7 @@ export type ListingEvent =
   | { type: 'ListingVersionPublished'; data: { readonly version: string; readonly sha256: string; readonly size_bytes: number } }
   | { type: 'ListingVersionYanked'; data: { readonly version: string; readonly latest_version: string | null; readonly reason: string } };
 
-/** `latest_version` is the newest version that is not yanked. The versions are in the order of their publication. */
+/** `latest_version` is the newest version that is not yanked. `versions` is in the order of publication. */
 export type Listing = ListingFields & {
   readonly status: 'absent' | 'live';
   readonly id: string;
@@ -94,7 +94,7 @@ export const versionOf = ({ versions }: Listing, version: string): Version => {
   return versions[version]!;
 };
 
-/** Publishes a version. @throws Refusal not_found, conflict if the version exists, also if it is yanked */
+/** Publishes a version. @throws Refusal not_found, conflict if the version exists, even if it is yanked */
 export const publish =
   (tenant_id: string, version: Pick<Version, 'version' | 'sha256' | 'size_bytes'>) =>
   (listing: Listing): ListingEvent[] => {
@@ -104,7 +104,7 @@ export const publish =
     return [{ type: 'ListingVersionPublished', data: version }];
   };
 
-/** Withdraws a version: it can no longer be installed. What was installed stays. @throws Refusal not_found */
+/** Withdraws a version, so that it can no longer be installed. Installed copies stay. @throws Refusal not_found */
 export const yank =
   (tenant_id: string, version: string, reason: string) =>
   (listing: Listing): ListingEvent[] => {

@@ -1,31 +1,38 @@
 import { cleanDisplayText } from '../fields.ts';
 import { invalid } from '../refusal.ts';
 
-/** An entry as an import reads it: a text, and where it came from. */
+/** An entry that an import has read: a text and its source. */
 export type NewEntry = { readonly text: string; readonly source: string };
 
-/** The most characters of an entry that a line of JSON Lines may have. */
+/** The maximum number of characters of an entry in a JSON Lines file. */
 export const MAX_ENTRY_LENGTH = 65_536;
 export const MAX_IMPORT_ENTRIES = 100_000;
 /** A plain text is divided into entries of at most this many characters. */
 export const MAX_PART_LENGTH = 8_000;
-/** From this length on, an entry of a plain text ends at the next empty line. */
+/** When an entry of a plain text has at least this many characters, the next empty line ends it. */
 const FULL_PART_LENGTH = 4_000;
 const MAX_LINE_LENGTH = 1_000_000;
 const MAX_SOURCE_LENGTH = 1_024;
 
 /**
- * Reads the entries of one text while it arrives, in UTF-8. `end` returns the last ones. They throw Refusal invalid.
+ * Reads entries from the bytes of a UTF-8 text as they arrive. `add` returns the entries that are complete, and `end`
+ * the remaining ones. Both throw Refusal invalid.
  */
 export type EntryReader = { readonly add: (bytes: Uint8Array) => NewEntry[]; readonly end: () => NewEntry[] };
 
-/** Where a text is: the field of the request that leads to it, its name in messages, and the source of its entries. */
+/**
+ * Describes the origin of a text. `pointer` is the JSON pointer of the request field that refers to it, `name` its name
+ * in error messages, and `source` the source of its entries.
+ */
 export type TextOrigin = { readonly pointer: string; readonly name: string; readonly source: string };
 
-/** Returns a source of entries as it can be shown on one line. */
+/** Converts the source of entries to a text that can be shown on one line. */
 export const shownSource = (source: string): string => cleanDisplayText(source, MAX_SOURCE_LENGTH) ?? 'file';
 
-/** Creates a function that decodes a text piece by piece. It throws Refusal invalid if it is no text in UTF-8. */
+/**
+ * Creates a function that decodes the parts of a UTF-8 text. It throws Refusal invalid if the bytes are not a text in
+ * UTF-8.
+ */
 const createDecoder = ({ pointer, name }: TextOrigin) => {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (bytes?: Uint8Array): string => {
@@ -37,14 +44,17 @@ const createDecoder = ({ pointer, name }: TextOrigin) => {
   };
 };
 
-/** Where a line that is too long is cut: after its last space, and not within a character. */
+/** Returns where a line that is too long is cut: after its last space that fits, or else between two characters. */
 const cutAt = (line: string): number => {
   const space = line.lastIndexOf(' ', MAX_PART_LENGTH - 1) + 1;
   if (space > 0) return space;
   return /[\ud800-\udbff]/.test(line[MAX_PART_LENGTH - 1]!) ? MAX_PART_LENGTH - 1 : MAX_PART_LENGTH;
 };
 
-/** Joins the lines of a plain text to entries: whole paragraphs where they are short enough. */
+/**
+ * Joins the lines of a plain text to entries of at most MAX_PART_LENGTH characters, and ends them between paragraphs if
+ * possible.
+ */
 const createPartJoiner = (source: string) => {
   let part = '';
   const flush = (): NewEntry[] => {
@@ -67,7 +77,7 @@ const createPartJoiner = (source: string) => {
   return { addLine, flush };
 };
 
-/** Parses a line of JSON Lines: an object with a `text`, or only the text. Null if it is neither. */
+/** Parses a line of JSON Lines: an object with a field `text`, or only a string. Null if it is neither. */
 const parseLine = (line: string): { readonly text: unknown; readonly source?: unknown } | null => {
   try {
     const value: unknown = JSON.parse(line);
@@ -80,10 +90,12 @@ const parseLine = (line: string): { readonly text: unknown; readonly source?: un
 
 const isStorable = (text: unknown): text is string => typeof text === 'string' && text.isWellFormed() && !text.includes('\0');
 
-/** Whether a line can only be one of JSON Lines. */
+/**
+ * Whether a line is a JSON object with a string `text`, and therefore from a JSON Lines file, not from a plain text.
+ */
 export const looksLikeJsonLine = (line: string): boolean => line.trimStart().startsWith('{') && typeof parseLine(line)?.text === 'string';
 
-/** Reads one line of JSON Lines. @throws Refusal invalid, with the number of the line */
+/** Parses one line of JSON Lines. @throws Refusal invalid, with the number of the line */
 const entryOfLine = (line: string, number: number, { pointer, name, source }: TextOrigin): NewEntry => {
   const refuse = (message: string) => invalid(pointer, `Line ${number} of ${name} ${message}`, 'malformed_line');
   const found = parseLine(line);
@@ -98,7 +110,7 @@ const entryOfLine = (line: string, number: number, { pointer, name, source }: Te
   return { text: found.text, source: shown };
 };
 
-/** Cuts decoded text into lines. `onLine` gets each with its number, from 1. */
+/** Divides decoded text into lines. `onLine` gets each line and its number, from 1. */
 const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], tooLong: () => Error) => {
   let rest = '';
   let number = 0;
@@ -115,7 +127,7 @@ const createLineCutter = (onLine: (line: string, number: number) => NewEntry[], 
   };
 };
 
-/** Creates the reader of a text, as plain text or as JSON Lines. */
+/** Creates the reader for a plain text or for JSON Lines. */
 export const createEntryReader = (format: 'text' | 'jsonl', origin: TextOrigin): EntryReader => {
   const decode = createDecoder(origin);
   const tooLong = () => invalid(origin.pointer, `${origin.name} has a line of more than ${MAX_LINE_LENGTH} characters`, 'line_too_long');

@@ -8,7 +8,7 @@ export const FORMATS = ['text', 'jsonl', 'zip'] as const;
 export const IMPORT_STATUSES = ['running', 'done', 'failed'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The file of an import. `source` is where it came from, and `entries` the number of entries that it has. */
+/** The file of an import. `source` is shown as its origin; `entries` is the number of its entries. */
 export type MemoryFile = {
   readonly sha256: string;
   readonly size_bytes: number;
@@ -17,7 +17,7 @@ export type MemoryFile = {
   readonly entries: number;
 };
 
-/** Successive entries of an import. They are a stored content with this digest. */
+/** Consecutive entries of an import, stored as one content with this digest. `entries` is their number. */
 export type Segment = { readonly sha256: string; readonly entries: number };
 
 export type MemoryImportEvent =
@@ -27,7 +27,7 @@ export type MemoryImportEvent =
   | { type: 'MemoryImportFailed'; data: { readonly agent_id: string; readonly error: string } }
   | { type: 'MemoryImportUndone'; data: { readonly agent_id: string } };
 
-/** `done` entries are stored so far, of `entries`. */
+/** `done` is the number of entries that are stored so far, of `entries` in total. */
 export type MemoryImport = MemoryFile & {
   readonly status: 'absent' | 'undone' | (typeof IMPORT_STATUSES)[number];
   readonly id: string;
@@ -76,13 +76,19 @@ export const start =
     return [{ type: 'MemoryImportStarted', data: { agent_id, sha256, size_bytes, format, source, entries } }];
   };
 
-/** Records that `done` entries are stored. Does nothing unless the import runs and has fewer of them. */
+/**
+ * Records that `done` entries are stored. Does nothing if the import is not running, or this number or a higher one is
+ * recorded.
+ */
 export const advance =
   (done: number) =>
   ({ status, agent_id, done: before }: MemoryImport): MemoryImportEvent[] =>
     status === 'running' && done > before ? [{ type: 'MemoryImportAdvanced', data: { agent_id, done } }] : [];
 
-/** Adds the entries to the memory, all at once. Does nothing unless the import runs. */
+/**
+ * Completes the import, so that all its entries become part of the memory at once. Does nothing unless the import is
+ * running.
+ */
 export const finish =
   (segments: readonly Segment[]) =>
   ({ status, agent_id }: MemoryImport): MemoryImportEvent[] => {
@@ -91,14 +97,16 @@ export const finish =
     return [{ type: 'MemoryImported', data: { agent_id, entries, segments } }];
   };
 
-/** Ends an import without entries. Does nothing unless it runs. */
+/**
+ * Ends a running import as failed: none of its entries becomes part of the memory. Does nothing unless it is running.
+ */
 export const fail =
   (error: string) =>
   ({ status, agent_id }: MemoryImport): MemoryImportEvent[] =>
     status === 'running' ? [{ type: 'MemoryImportFailed', data: { agent_id, error } }] : [];
 
 /**
- * Removes all entries of an import from the memory of the agent. An import that runs ends.
+ * Removes all entries of an import from the memory of the agent. A running import ends.
  * @throws Refusal not_found if the agent has no such import, or it was undone
  */
 export const undo =
@@ -109,8 +117,8 @@ export const undo =
   };
 
 /**
- * Cancels an import that runs. Doing it again changes nothing.
- * @throws Refusal not_found, or conflict if the import has ended
+ * Cancels a running import. Does nothing if it is already canceled.
+ * @throws Refusal not_found, conflict if the import has ended
  */
 export const cancel = (memory: MemoryImport): MemoryImportEvent[] => {
   if (memory.status === 'absent') throw notFound();

@@ -17,12 +17,15 @@ export type KeyRotationEvent =
   | { type: 'DataKeyRotationStarted'; data: DataKey }
   | { type: 'DataKeyRotationCompleted'; data: DataKey & { files: number; secrets?: number } };
 
-/** `is_confirmed`: every machine has the new master key, so that the old one may be given up. */
+/**
+ * `is_confirmed`: whether an operator has confirmed that every machine has the new master key, so that the old one is
+ * no longer needed.
+ */
 export type MasterKeyRotation = MasterKeys & { readonly started_at: string; readonly is_confirmed: boolean };
 
 /**
- * What is in progress, and when the master key was replaced last (RFC 3339 UTC). `data_keys` are the ids of the new
- * data keys by tenant.
+ * The rotations in progress, and the time at which the last rotation of the master key was completed (RFC 3339 UTC).
+ * `data_keys` maps tenant ids to the ids of their new data keys.
  */
 export type KeyRotations = {
   readonly master: MasterKeyRotation | null;
@@ -51,21 +54,27 @@ export const evolve = (state: KeyRotations, { type, data, at }: Recorded<KeyRota
 };
 
 /**
- * Starts to encrypt all keys with another master key, too. Does nothing if that has started, or if a rotation to yet
- * another key is confirmed: that one must be completed first.
+ * Starts a rotation, during which all data keys are encrypted with the new master key, too. Does nothing if this
+ * rotation has started, or if a rotation to another key is confirmed, because that one must be completed first.
  */
 export const startMasterRotation =
   (keys: MasterKeys) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
     master && (master.is_confirmed || master.to_kid === keys.to_kid) ? [] : [{ type: 'MasterKeyRotationStarted', data: keys }];
 
-/** Records that every machine has the new master key. Does nothing if no rotation to it waits for that. */
+/**
+ * Records that every machine has the new master key. Does nothing unless a rotation to this key waits for the
+ * confirmation.
+ */
 export const confirmMasterRotation =
   (to_kid: string) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
     master?.to_kid === to_kid && !master.is_confirmed ? [{ type: 'MasterKeyRotationConfirmed', data: { to_kid } }] : [];
 
-/** Records that `keys` keys need the old master key no longer. Does nothing if that is recorded. */
+/**
+ * Records that the rotation is complete: none of the `keys` encrypted keys needs the old master key any more. Does
+ * nothing unless a rotation to this key is confirmed.
+ */
 export const completeMasterRotation =
   (to_kid: string, keys: number) =>
   ({ master }: KeyRotations): KeyRotationEvent[] =>
@@ -73,15 +82,15 @@ export const completeMasterRotation =
       ? [{ type: 'MasterKeyRotationCompleted', data: { from_kid: master.from_kid, to_kid, keys } }]
       : [];
 
-/** Starts to replace the data key of a tenant. Does nothing if that has started. */
+/** Starts to replace the data key of a tenant. Does nothing if a rotation for this tenant is in progress. */
 export const startDataKeyRotation =
   (tenant_id: string, kid: string) =>
   ({ data_keys }: KeyRotations): KeyRotationEvent[] =>
     data_keys[tenant_id] === undefined ? [{ type: 'DataKeyRotationStarted', data: { tenant_id, kid } }] : [];
 
 /**
- * Records how many files and secrets of the tenant were encrypted with the new data key. Does nothing if that is
- * recorded.
+ * Records that the rotation is complete, with the numbers of files and secrets that were encrypted with the new data
+ * key. Does nothing unless this rotation is in progress.
  */
 export const completeDataKeyRotation =
   (tenant_id: string, kid: string, resealed: { readonly files: number; readonly secrets: number }) =>

@@ -1,6 +1,6 @@
 import type { Recorded } from '../event.ts';
 
-/** Decisions of operators about projections. Each projection has one stream of this category. */
+/** The decisions of operators about projections: promotions and retries. Each projection has one stream. */
 export const category = 'upkeep';
 export const platform = true;
 

@@ -3,12 +3,18 @@ import { MAX_CARD_DIGITS, MIN_CARD_DIGITS } from './payment-card.ts';
 const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 const isLetter = (byte = 0): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 const isSeparator = (byte = 0): boolean => byte === 0x20 || byte === 0x2d;
-/** Whether a byte is part of digits in groups. A no-break space has the bytes c2 and a0. */
+/**
+ * Whether a byte can occur in a number that is written in groups: a digit, a space, a hyphen, or a part of a no-break
+ * space (c2 a0).
+ */
 const isInNumber = (byte = 0): boolean => isDigit(byte) || isSeparator(byte) || byte === 0xc2 || byte === 0xa0;
 
-/** Whether a number as long as that of a card is among the bytes. A space or a hyphen may separate its groups. */
+/**
+ * Whether the bytes contain a number with as many digits as a card number. A space or a hyphen may separate groups of
+ * its digits.
+ */
 export const hasCardLength = (bytes: Uint8Array): boolean => {
-  // Each such number has a byte at one of these positions.
+  // Every number with at least MIN_CARD_DIGITS digits has a byte at one of these positions.
   for (let at = MIN_CARD_DIGITS - 1; at < bytes.length; at += MIN_CARD_DIGITS) {
     if (!isInNumber(bytes[at])) continue;
     let start = at;
@@ -24,7 +30,10 @@ export const hasCardLength = (bytes: Uint8Array): boolean => {
 
 const MAX_USER_LENGTH = 520;
 
-/** Whether the part of a URL after `://`, written with this many bytes, starts with a user and a password. */
+/**
+ * Whether a URL contains a user name and a password. `length` is the number of bytes that `://` has in the text (5 if
+ * the slashes are escaped), and `start` is the index of its first byte.
+ */
 export const hasUserAfter =
   (length: number) =>
   (bytes: Uint8Array, start: number): boolean => {
@@ -50,30 +59,36 @@ const hasQuery = (bytes: Uint8Array, start: number): boolean => {
   return false;
 };
 
-/** Whether the URL that starts at the second byte is that of a Markdown image, with a query or a placeholder. */
+/** Whether a Markdown image starts before the bytes `](htt` at `start`, and its URL has a query or a placeholder. */
 export const isImageWithQuery = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start - 1; at > start - MAX_ALT_LENGTH && at > 0; at--)
     if (bytes[at] === 0x5b && bytes[at - 1] === 0x21) return hasQuery(bytes, start + 2);
   return false;
 };
 
-/** Whether three more percent-encoded characters follow the first one. */
+/** Whether the percent-encoded character at `start` is followed by three more. */
 export const hasFourEscapes = (bytes: Uint8Array, start: number): boolean => [3, 6, 9].every((offset) => bytes[start + offset] === 0x25);
 
-/** Whether a second HTML entity follows the first one. */
+/** Whether the HTML entity at `start` is followed by another one. */
 export const hasTwoEntities = (bytes: Uint8Array, start: number): boolean => {
   for (let at = start + 3; at < start + 8; at++) if (bytes[at] === 0x3b) return bytes[at + 1] === 0x26 || bytes[at + 1] === 0x5c;
   return false;
 };
 
-/** Escapes that JSON writers use for plain characters: markup, quotes, slashes and control characters. */
+/** Matches escapes that JSON writers often use for plain characters: markup, quotes, slashes and control characters. */
 const USUAL_ESCAPES = /^00(?:[01]|2[26f7]|3[ce]|5c|7f)/i;
-/** Escapes of characters that `hasUnusualText` finds, and of those in words that the filter looks for. */
+/**
+ * Matches escapes of the characters that `hasUnusualText` finds, and of characters in the words that the filter
+ * searches for.
+ */
 const HIDDEN_ESCAPES = /^(?:00ad|20(?:0[b-f]|2[a-e]|6)|feff|ff[2-5]|db40|d835|0[34]|5ffd|65e0|7121|5fd8|bb34|c78a|062a|0648|0928)/i;
-/** The first two digits of these escapes. */
+/** The first two hex digits of the escapes that HIDDEN_ESCAPES matches. */
 export const ESCAPE_STARTS = ['00', '20', 'fe', 'ff', 'db', 'd8', '03', '04', '5f', '65', '71', 'bb', 'c7', '06', '09'];
 
-/** Whether an escape in JSON hides a character: nobody writes letters like this, and some characters are invisible. */
+/**
+ * Whether the escape in JSON at `at` hides a character: an invisible character, or a letter, which JSON writers do not
+ * escape.
+ */
 export const hidesCharacter = (bytes: Uint8Array, at: number): boolean => {
   const digits = String.fromCharCode(bytes[at + 2] ?? 0, bytes[at + 3] ?? 0, bytes[at + 4] ?? 0, bytes[at + 5] ?? 0);
   return digits.startsWith('00') && Number.parseInt(digits, 16) < 0x80 ? !USUAL_ESCAPES.test(digits) : HIDDEN_ESCAPES.test(digits);
@@ -100,8 +115,8 @@ const isUnusualAt = (bytes: Uint8Array, at: number): boolean => {
 };
 
 /**
- * Whether a text in UTF-8 has characters that are invisible, that change the direction of text, or that look like Latin
- * letters beside such letters.
+ * Whether a UTF-8 text has characters that are invisible, that change the direction of text, or that look like Latin
+ * letters and occur next to them.
  */
 export const hasUnusualText = (bytes: Uint8Array): boolean => {
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! >= 0xc2 && isUnusualAt(bytes, at)) return true;

@@ -1,7 +1,7 @@
 /**
- * Something to look for in bytes: a sequence of at least three bytes, with the allowed bytes of each position. If
- * `confirm` is given, it decides for each occurrence, which starts at the index `at`. `flag` is the bit that an
- * occurrence sets in the result.
+ * A sequence of at least three bytes to search for, with a list of the allowed bytes for each position. `confirm`, if
+ * given, decides whether an occurrence that starts at the index `at` counts. `flag` is the bit that an occurrence sets
+ * in the result.
  */
 export type ByteSignal = {
   readonly flag: number;
@@ -10,15 +10,18 @@ export type ByteSignal = {
 };
 
 type Matcher = Pick<ByteSignal, 'flag' | 'confirm'> & { readonly tables: readonly Uint8Array[] };
-/** A matcher whose sequence starts `offset` bytes after the four bytes by which it is found. */
+/**
+ * A matcher that may match where four bytes with a certain hash are found. Its sequence starts `offset` bytes after
+ * these four bytes.
+ */
 type Candidate = { readonly matcher: Matcher; readonly offset: number };
 
 const ANY = Array.from({ length: 256 }, (_, byte) => byte);
-/** Sets the bit that tells small letters from capitals in four bytes. */
+/** A mask for four bytes that sets in each the bit by which a small letter differs from the capital letter. */
 const SMALL_LETTERS = 0x20202020;
 const NOT_ASCII = 0x80808080 | 0;
 
-/** Bytes in the order of how often they occur in JSON, roughly. The others are rarer. */
+/** The most frequent bytes in JSON, approximately in descending order of frequency. All other bytes are rarer. */
 const FREQUENT = Buffer.from('"etaoinsr,:_hldcum0p/1g-2by3fw.4v5k 6789TSEAxCqjz{}');
 const WEIGHTS = new Float64Array(256).fill(1);
 for (const [index, byte] of FREQUENT.entries()) WEIGHTS[byte] = FREQUENT.length + 10 - index;
@@ -33,7 +36,10 @@ const isCommon = (bytes: ByteSignal['sequence']): boolean => COMMON.includes(Str
 
 const weightOf = (bytes: readonly number[]): number => bytes.reduce((sum, byte) => sum + WEIGHTS[byte]!, 0);
 
-/** Five positions of a sequence, so that each of its occurrences has four of them at an even index. */
+/**
+ * Chooses five positions of a sequence. Four consecutive ones of them always start at an even index of the searched
+ * bytes, at whatever index an occurrence starts. Prefers positions with rare bytes.
+ */
 const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSignal['sequence']; readonly start: number } => {
   if (sequence.length === 3) return { window: [ANY, ...sequence, ANY], start: -1 };
   if (sequence.length === 4) return { window: [...sequence, ANY], start: 0 };
@@ -46,12 +52,12 @@ const windowOf = (sequence: ByteSignal['sequence']): { readonly window: ByteSign
   return { window: sequence.slice(start, start + 5), start };
 };
 
-/** Leaves 18 bits of a product. */
+/** A shift by this many bits leaves 18 bits of a 32-bit product. */
 const HASH_SHIFT = 14;
 
 const hashOf = (four: number): number => Math.imul(four | SMALL_LETTERS, 0x9e3779b1) >>> HASH_SHIFT;
 
-/** The hashes of four bytes that the positions allow. */
+/** Returns the hashes of all combinations of four bytes that these four positions allow. */
 const hashesOf = (positions: ByteSignal['sequence']): ReadonlySet<number> => {
   const folded = positions.map((bytes) => [...new Set(bytes.map((byte) => byte | 0x20))]);
   const values = folded.reduce<number[]>((found, bytes) => found.flatMap((value) => bytes.map((byte) => (value << 8) | byte)), [0]);
@@ -86,9 +92,9 @@ const candidatesByHash = (signals: readonly ByteSignal[]): ReadonlyMap<number, r
 };
 
 /**
- * Creates a function that looks for all signals at once, and returns the flags of those that it finds; and `notAscii`
- * if a byte is not ASCII. It looks at every four bytes that start at an even index, and goes on only where they may be
- * part of a signal. Signals of three or four bytes are not found at the very start and end.
+ * Creates a function that searches bytes for all signals in one pass. It returns the flags of the signals that it
+ * finds, and `notAscii` if a byte is not ASCII. It hashes the four bytes at each even index, and compares a signal only
+ * where the hash is one of its own. A signal of three or four bytes may not be found at the very start or end.
  */
 export const createByteFilter = (signals: readonly ByteSignal[], notAscii: number): ((bytes: Uint8Array) => number) => {
   const candidates = candidatesByHash(signals);

@@ -12,7 +12,7 @@ import { type ByteSignal, createByteFilter } from './byte-filter.ts';
 import { SECRET_LITERALS, type SecretLiteral } from './find-secrets.ts';
 import { INJECTION_LITERALS } from './injection-literals.ts';
 
-/** What a body may contain: the bits of the result of `possibleContent`. */
+/** Bits of the result of `possibleContent`: what a body may contain. */
 export const MAY_HAVE_SECRET = 1;
 export const MAY_HAVE_CARD = 2;
 export const MAY_HAVE_INJECTION = 4;
@@ -21,9 +21,9 @@ const ALL = MAY_HAVE_SECRET | MAY_HAVE_CARD | MAY_HAVE_INJECTION;
 
 const codes = (characters: string): number[] => [...characters].map((character) => character.charCodeAt(0));
 
-/** Digits and letters that often stand for another letter. */
+/** Maps letters to the digits and characters that are often written in their place. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = { a: '4@', e: '3', i: '1!', o: '0', s: '5$', t: '7' };
-/** The words that are looked for with such letters, too. */
+/** The words that the filter also finds if look-alikes (see LOOK_ALIKES) replace some of their letters. */
 const OFTEN_DISGUISED = ['ignor', 'disregard', 'instruct', 'previous', 'prompt', 'override'];
 
 const exact = (flag: number, text: string): ByteSignal => ({ flag, sequence: [...Buffer.from(text)].map((byte) => [byte]) });
@@ -34,14 +34,17 @@ const anyCase = (flag: number, text: string, alikes = false): ByteSignal => ({
 
 const TOKEN = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
-/** A short start of a token is looked for with the character after it, so that fewer other texts have it. */
+/**
+ * Returns the signal for a literal. If the literal has only four characters, the character after it must be one of a
+ * token, too, so that fewer texts without a secret match.
+ */
 const secretSignal = ({ text, ignoresCase }: SecretLiteral): ByteSignal => {
   if (ignoresCase) return anyCase(MAY_HAVE_SECRET, text);
   const { sequence } = exact(MAY_HAVE_SECRET, text);
   return { flag: MAY_HAVE_SECRET, sequence: text.length === 4 ? [...sequence, TOKEN] : sequence };
 };
 
-/** The starts of words that are written with a character between any two letters. */
+/** The first four letters of words, with the same separator between all letters. */
 const SPACED = ['igno', 'syst', 'prev', 'disr', 'forg', 'over', 'inst', 'reve'].flatMap((word) =>
   [...' .-_*'].map((separator) => [...word].join(separator)),
 );
@@ -69,8 +72,8 @@ const signalsIn = createByteFilter(
 );
 
 /**
- * Returns which of secrets, cards and instructions to a language model a JSON text, or another text in UTF-8, may
- * contain. Takes a few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
+ * Returns which of these contents a UTF-8 text may contain, as bits: secrets, card numbers, and instructions to a
+ * language model. Takes a few microseconds for 2 KB. A text that is not JSON must begin and end with a space.
  */
 export const possibleContent = (bytes: Uint8Array): number => {
   const signals = signalsIn(bytes);

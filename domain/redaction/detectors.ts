@@ -6,7 +6,7 @@ import { hitsOf, replaceSpans, type Span, withoutOverlaps } from './span.ts';
 
 /**
  * The built-in detectors. `secrets`: keys, tokens and passwords of a known form. `cards`: numbers of payment cards.
- * `emails`, `phones`: personal data, which most bodies contain, so nothing looks for them unless a rule asks for it.
+ * `emails` and `phones`: personal data. Most bodies contain some, so these two are used only if a rule asks for them.
  */
 export const DETECTORS = ['secrets', 'cards', 'emails', 'phones'] as const;
 export type Detector = (typeof DETECTORS)[number];
@@ -18,18 +18,18 @@ const FIND: Readonly<Record<Detector, (text: string) => Span[]>> = {
   phones: findPhones,
 };
 
-/** Finds what the detectors detect in a text, as spans that are sorted and do not overlap. */
+/** Returns the parts of a text that the detectors detect, as spans that are sorted and do not overlap. */
 export const detect = (text: string, detectors: readonly Detector[]): readonly Span[] => {
   const spans = detectors.length === 1 ? FIND[detectors[0]!](text) : detectors.flatMap((detector) => FIND[detector](text));
   return withoutOverlaps(spans);
 };
 
-/** The text with everything that the detectors detect replaced; and what that was, by tag. */
+/** Replaces every part of the text that the detectors detect. `hits` maps each tag to the number of replaced parts. */
 export const redactDetected = (text: string, detectors: readonly Detector[]): { text: string; hits: RedactionHit[] } => {
   const spans = detect(text, detectors);
   return spans.length === 0 ? { text, hits: [] } : { text: replaceSpans(text, spans), hits: hitsOf(spans) };
 };
 
-/** What the detectors detect in texts, by tag. */
+/** Counts the parts of texts that the detectors detect, for each tag. */
 export const detectIn = (texts: readonly string[], detectors: readonly Detector[]): RedactionHit[] =>
   sumHits(texts.flatMap((text) => hitsOf(detect(text, detectors))));

@@ -7,8 +7,8 @@ const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slic
 const spellings = KEYWORDS.flatMap((word) => [word, capitalized(word), word.toUpperCase()]);
 
 /**
- * The characters of the Base64 form of a word that depend on the word alone, for each of the three positions in a
- * group.
+ * Returns the characters in the Base64 form of a word that depend only on the word. They differ with the position of
+ * its first byte in a group of three bytes, so there are three results.
  */
 const base64Cores = (word: string): string[] =>
   [0, 1, 2].map((offset) => {
@@ -32,7 +32,10 @@ const HEX_CORES = [...new Set(spellings.flatMap((word) => [hexOf(word), hexOf(wo
 const ROT13_WORDS = KEYWORDS.map(rot13);
 const REVERSED_WORDS = KEYWORDS.map(reversed);
 
-/** What every text contains in which instructions are encoded as `decodedTexts` can decode it. */
+/**
+ * The literals that a text contains if it contains encoded instructions that `decodedTexts` can decode. A text without
+ * any of them need not be decoded.
+ */
 export const ENCODED_LITERALS = { exact: [...BASE64_CORES, ...HEX_CORES], words: [...ROT13_WORDS, ...REVERSED_WORDS] };
 
 const MAX_DECODED = 65_536;
@@ -51,7 +54,10 @@ const unescaped = (text: string): string =>
     )
     .replace(/&#(\d{2,3});/g, (_, code: string) => String.fromCharCode(Number(code)));
 
-/** The texts that a text contains in Base64, as hex digits, escaped, rotated by 13 letters or in reverse. */
+/**
+ * Returns the decoded forms of the encoded texts in a text: Base64, hex digits, escapes, rotation by 13 letters, and
+ * reversed text.
+ */
 export const decodedTexts = (text: string): readonly string[] => {
   const lowered = text.toLowerCase();
   return [

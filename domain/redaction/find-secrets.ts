@@ -5,14 +5,17 @@ const TOKEN_CHARACTER = /[\w-]/;
 const MAX_JWT_PART = 8_192;
 const JWT_PAYLOAD = '.eyJ';
 
-/** Where the characters of a token before the index `end` begin, not before `min`. */
+/** Returns the index at which the token that ends before `end` starts; at least `min`. */
 const tokenStart = (text: string, end: number, min: number): number => {
   let start = end;
   while (start > min && TOKEN_CHARACTER.test(text[start - 1]!)) start--;
   return start;
 };
 
-/** Finds JSON Web Tokens. Starts from the second part: a pattern for all three could take quadratic time. */
+/**
+ * Finds JSON Web Tokens. The search starts with the second of the three parts, because one pattern for all three could
+ * take quadratic time.
+ */
 const findJwts = (text: string): Span[] => {
   const spans: Span[] = [];
   let end = 0;
@@ -31,7 +34,9 @@ const findJwts = (text: string): Span[] => {
 const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 const END_OF_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 
-/** Finds private keys in PEM and PGP form. A key without an end reaches to the end of the text. */
+/**
+ * Finds private keys in PEM and PGP form. If the end line of a key is missing, its span extends to the end of the text.
+ */
 const findPrivateKeys = (text: string): Span[] => {
   const spans: Span[] = [];
   PRIVATE_KEY.lastIndex = 0;
@@ -76,7 +81,10 @@ const patternFinder = ({ tag, literals, pattern, isSecret }: SecretPattern): Fin
 
 const exactly = (literals: readonly string[], find: Finder['find']): Finder => ({ literals, ignoresCase: false, find });
 
-/** A password in a URL has its own check in the byte filter, because most URLs have none. */
+/**
+ * The finder of passwords in URLs is separate, because the byte filter checks URLs in a special way: most URLs contain
+ * no password.
+ */
 const URL_FINDER = exactly(['://'], findUrlPasswords);
 
 const FINDERS: readonly Finder[] = [
@@ -85,7 +93,7 @@ const FINDERS: readonly Finder[] = [
   ...SECRET_PATTERNS.map(patternFinder),
 ];
 
-/** A text that every body with certain secrets contains, as JSON writes it. */
+/** A text that a body must contain if it contains certain secrets. It has the form in which JSON writes it. */
 export type SecretLiteral = { readonly text: string; readonly ignoresCase: boolean };
 
 const writtenForms = (literal: string): string[] => {

@@ -11,9 +11,9 @@ const POP_ISOLATE = /\u2069/g;
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /**
- * Whether a text has characters that people do not see and a language model reads: tags, runs of invisible characters,
- * invisible characters inside of Latin words, or characters that show text in another order. Emoji, flags, and scripts
- * that need joiners are allowed.
+ * Whether a text has characters that people do not see but a language model reads: tag characters, sequences of
+ * invisible characters, invisible characters within Latin words, or characters that change the order in which text is
+ * displayed. Emoji, flags, and scripts that need joiners are allowed.
  */
 export const hasHiddenText = (text: string): boolean =>
   TAG.test(text.replace(FLAG_OF_REGION, '')) ||
@@ -23,6 +23,8 @@ export const hasHiddenText = (text: string): boolean =>
   DIRECTION_OVERRIDE.test(text) ||
   count(text, ISOLATES) !== count(text, POP_ISOLATE);
 
-/** The text that is written in tag characters, which are invisible copies of ASCII. */
+/**
+ * Returns the text that the tag characters in a text spell. Tag characters are invisible copies of ASCII characters.
+ */
 export const textInTags = (text: string): string =>
   (text.match(TAGS) ?? []).map((tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000)).join('');

@@ -57,8 +57,8 @@ const MEMBER =
   contributor | manager | registered | verified | customer | moderator | approver | reviewer`);
 
 /**
- * Phrases, by the name of the heuristic, for a text in lower case with one space between words. `~4` stands for up to
- * four further words, `>` for the end of a word.
+ * Maps the names of heuristics to phrases. The phrases are for texts in lower case with one space between words. `~4`
+ * stands for up to four further words, `>` for the end of a word.
  */
 const PHRASES: Readonly<Record<string, readonly string[]>> = {
   override_instructions: [

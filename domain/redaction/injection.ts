@@ -6,7 +6,7 @@ import { WORD_PATTERNS } from './injection-words.ts';
 import { INVISIBLE, normalTexts } from './normal-text.ts';
 
 const MIN_LENGTH = 8;
-/** A longer text is checked in parts of this length, so that the time grows only in proportion to the length. */
+/** A longer text is checked in parts of this many characters, so that the time is proportional to the length. */
 const PART_LENGTH = 32_768;
 const OVERLAP = 1_024;
 
@@ -30,8 +30,8 @@ const namesInPart = (text: string): string[] => {
 
 /**
  * Finds signs that a text tries to instruct the language model that reads it. Returns the names of the heuristics that
- * match; empty if none does. A text about such attacks matches, too, and a careful attack does not: so this is a hint,
- * and no protection. Deterministic, and the time is proportional to the length of the text.
+ * match. A text that only describes such attacks matches, too, and a careful attack does not match: the result is a
+ * hint, not a protection. The same text always has the same result, and the time is proportional to its length.
  */
 export const findInjection = (text: string): readonly string[] => {
   if (text.length < MIN_LENGTH || (possibleContent(encoder.encode(` ${text}  `)) & MAY_HAVE_INJECTION) === 0) return [];

@@ -1,7 +1,7 @@
 /** Invisible characters: zero-width characters, direction marks, tags and variation selectors. */
 export const INVISIBLE = /\p{DI}/gu;
 
-/** Cyrillic and Greek letters, and others, that look like Latin letters, in the order of LATIN. */
+/** Letters of other scripts that look like Latin letters. LATIN has the Latin letters in the same order. */
 const ALIKE = 'асԁеһіјӏорԛѕтԝхуүкмнвαειοκνρτυχηωбԍգցɡıᴏᴀɪѵʏĸ';
 const LATIN = 'acdehijlopqstwxyykmhbaeiokvptuxnwbggggioaivyk';
 const LATIN_OF: ReadonlyMap<string, string> = new Map([...ALIKE].map((letter, index) => [letter, LATIN[index]!]));
@@ -15,7 +15,10 @@ const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
 const toWords = (text: string): string => text.replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ').trim();
 
-/** The text in lower case, without invisible characters and accents, and with compatible characters made the same. */
+/**
+ * Returns the text in lower case, without invisible characters and accents, and with equivalent characters replaced by
+ * one form.
+ */
 const folded = (text: string): string => {
   if (isAscii(text)) return text.toLowerCase();
   const plain = text
@@ -31,7 +34,10 @@ const SPACED_LETTERS = /(?<![a-z])[a-z](?:([ .\-_*])[a-z](?![a-z])){5,}/;
 
 const LETTERS_APART = /(?<![a-z])[a-z](?:[ .\-_*]{1,4}[a-z](?![a-z])){3,}/g;
 
-/** Joins letters that are written apart. Another separator than that between the first two letters ends a word. */
+/**
+ * Joins letters that are written apart. The separator of the first two letters is removed, and any other separator
+ * becomes a space between words.
+ */
 const joined = (text: string): string =>
   text.replace(LETTERS_APART, (letters) => {
     const separator = /^.([^a-z]+)/.exec(letters)![1]!;
@@ -41,8 +47,8 @@ const joined = (text: string): string =>
 const DIGIT_IN_WORD = /[a-z][0134570@$!]+[a-z]|(?<![\w@$!])[0134570@$!][a-z]{2}/;
 
 /**
- * Returns the words of a text in lower case, with one space between them, in the ways in which a reader may read it:
- * as written, with digits read as letters, and with letters that are written apart joined.
+ * Returns up to three readings of a text: as written; with digits read as letters; with separated letters joined. Each
+ * has the words in lower case, with one space between them.
  */
 export const normalTexts = (text: string): readonly string[] => {
   const plain = folded(text);

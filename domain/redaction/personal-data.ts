@@ -19,8 +19,8 @@ export const findEmails = (text: string): Span[] => {
 const SEPARATOR = '[ .\\u00a0\\u2010-\\u2013/-]';
 
 /**
- * Phone numbers: international ones that start with + or 00, national ones whose groups have separators and that start
- * with 0, and those of North America.
+ * Matches phone numbers: international ones that start with + or 00, national ones that start with 0 and have
+ * separators between their groups, and North American ones.
  */
 const PHONE = new RegExp(
   [
@@ -40,7 +40,10 @@ const isPhone = (found: string): boolean => {
   return digits >= 8 && digits <= 17 && !DATE.test(found);
 };
 
-/** Finds phone numbers that are written with a country code or in groups. A plain number such as 5551234567 is none. */
+/**
+ * Finds phone numbers that are written with a country code or in groups. A number without separators such as 5551234567
+ * is not found.
+ */
 export const findPhones = (text: string): Span[] => {
   const spans: Span[] = [];
   for (const { 0: found, index } of text.matchAll(PHONE)) {

@@ -1,13 +1,15 @@
 import { jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 
-/** The streams with the redaction patterns of a tenant. The id of the stream is that of the tenant. */
+/** The redaction patterns of a tenant. Each tenant has one stream, whose id is the id of the tenant. */
 export const category = 'redaction';
 
-/** Matches of `pattern` (RE2 syntax) are replaced in the bodies of deliveries. `tag` says what was replaced. */
+/**
+ * In the bodies of deliveries, matches of `pattern` (RE2 syntax) are replaced. `tag` describes the replaced content.
+ */
 export type RedactionPattern = { readonly pattern: string; readonly tag: string };
 
-/** How many matches of the patterns with this tag were replaced. */
+/** The number of matches that were replaced with this tag. */
 export type RedactionHit = { readonly tag: string; readonly count: number };
 
 export const MAX_PATTERNS = 50;
@@ -26,10 +28,10 @@ export const replace =
   (current: RedactionPatterns): RedactionPatternsEvent[] =>
     jsonEqual(current.patterns, patterns) ? [] : [{ type: 'RedactionPatternsReplaced', data: { patterns } }];
 
-/** The text that takes the place of a match. */
+/** Returns the text that replaces a match. */
 export const replacementOf = (tag: string): string => `[redacted:${tag}]`;
 
-/** Adds up the counts of each tag, in the order in which the tags come first. */
+/** Adds up the counts of each tag. The result has the tags in the order of their first hits. */
 export const sumHits = (hits: Iterable<RedactionHit>): RedactionHit[] => {
   const counts = new Map<string, number>();
   for (const { tag, count } of hits) counts.set(tag, (counts.get(tag) ?? 0) + count);

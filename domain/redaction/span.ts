@@ -1,11 +1,11 @@
 import { type RedactionHit, replacementOf, sumHits } from './redaction-patterns.ts';
 
-/** A part of a text, from the index `from` up to, not including, `to`; and the tag of what it contains. */
+/** A part of a text, from the index `from` up to, but not including, `to`. `tag` describes its content. */
 export type Span = { readonly from: number; readonly to: number; readonly tag: string };
 
 /**
- * Sorts spans by their start, and drops each one that overlaps one before it. Of two with the same start, the first
- * stays.
+ * Sorts spans by their start, and drops each span that overlaps an earlier one. If two spans have the same start, the
+ * first one in the list stays.
  */
 export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
   if (spans.length < 2) return spans;
@@ -21,7 +21,7 @@ export const withoutOverlaps = (spans: readonly Span[]): readonly Span[] => {
 
 export const hitsOf = (spans: readonly Span[]): RedactionHit[] => sumHits(spans.map(({ tag }) => ({ tag, count: 1 })));
 
-/** Replaces each span of the text. The spans must be sorted and must not overlap. */
+/** Replaces each span of the text by the text for its tag. The spans must be sorted and must not overlap. */
 export const replaceSpans = (text: string, spans: readonly Span[]): string => {
   let replaced = '';
   let at = 0;

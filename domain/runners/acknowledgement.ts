@@ -3,9 +3,10 @@ import type { Recorded } from '../event.ts';
 export const category = 'acknowledgement';
 
 /**
- * A delivery whose message was acknowledged by a runner or given up by the broker. `event_id` is the id of the message.
- * `attempts` is how often the broker sent the message to a runner. `published_at` is when the broker stored the
- * message; absent in old events. `occurrence_id` is set only for the message of a cron job: the id of its occurrence.
+ * A delivery whose message a runner has acknowledged or the broker has given up. `event_id` is the id of the message.
+ * `attempts` is the number of times that the broker sent the message to a runner. `published_at` is when the broker
+ * stored the message; absent in old events. `occurrence_id` is set only for the message of a cron job: the id of its
+ * occurrence.
  */
 export type SettledDelivery = {
   delivery_id: string;
@@ -43,13 +44,13 @@ export const initial: Acknowledgements = { capture: null };
 
 export const evolve = (_: Acknowledgements, { data }: Recorded<AcknowledgementEvent>): Acknowledgements => ({ capture: data.capture });
 
-/** A message to a runner: its id and that of its delivery. */
+/** The ids of a message to a runner and of its delivery. */
 export type MessageRef = Pick<SettledDelivery, 'delivery_id' | 'event_id'>;
 
 type DeliveriesOf = Extract<AcknowledgementEvent, { type: 'DeliveriesAcknowledged' }>;
 type FailuresOf = Extract<AcknowledgementEvent, { type: 'DeliveryAttemptFailed' }>;
 
-/** Returns the event with only those of its entries that `isWanted` accepts. */
+/** Returns a copy of the event that contains only the entries that `isWanted` accepts. */
 const reducedTo = (
   event: Recorded<DeliveriesOf | FailuresOf>,
   isWanted: (entry: SettledDelivery) => boolean,
@@ -63,8 +64,8 @@ const reducedTo = (
 };
 
 /**
- * Returns the event, reduced to this message, and the time at which the message was acknowledged or given up, or its
- * attempt failed. Returns null if the event does not contain the message.
+ * Returns the event with only the entry of this message, and the time at which the message was acknowledged or given
+ * up, or its attempt failed. Returns null if the event does not contain the message.
  */
 export const eventForMessage = (
   event: Recorded<AcknowledgementEvent>,
@@ -78,7 +79,7 @@ export const eventForMessage = (
 };
 
 /**
- * What the broker reported about one message. `sequence` is the number of the advisory in the broker stream of
+ * A report of the broker about one message. `sequence` is the number of the advisory in the broker stream of
  * advisories.
  */
 export type Advisory = SettledDelivery & { sequence: number; outcome: 'acknowledged' | 'failed' | 'max_deliveries' | 'terminated' };
@@ -89,15 +90,16 @@ export const MAX_DELIVERIES_PER_EVENT = 4_000;
 const settledOf = ({ sequence: _, outcome: __, ...settled }: Advisory): SettledDelivery => settled;
 
 /**
- * Whether an advisory is not recorded yet. One with a low sequence number is new if it is later than all recorded ones:
- * then the sequence numbers have restarted.
+ * Whether an advisory is not recorded yet. Normally, its sequence number is then higher than the last recorded one. An
+ * advisory with a lower number is new if its time is later than that of all recorded ones, because then the sequence
+ * numbers have restarted.
  */
 const isUnrecorded =
   (epoch: string, capture: AdvisoryCursor | null) =>
   ({ sequence, at }: Advisory): boolean =>
     capture?.epoch !== epoch || sequence > capture.sequence || (capture.at !== undefined && at > capture.at);
 
-/** The later one of two times in RFC 3339 UTC with milliseconds. */
+/** Returns the later of two times in RFC 3339 UTC with milliseconds. */
 const laterTime = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
 
 /**
@@ -119,7 +121,7 @@ export const recordAdvisories =
     const entriesOf = (wanted: Advisory['outcome']): SettledDelivery[] =>
       unrecorded.filter(({ outcome }) => outcome === wanted).map(settledOf);
     const [failures, deliveries] = [entriesOf('failed'), entriesOf('acknowledged')];
-    // The failures come first: readers of a message's history stop at its end.
+    // Failed attempts come before the final outcomes, because readers of a message's history stop at its final outcome.
     const events: AcknowledgementEvent[] = [];
     if (failures.length > 0) events.push({ type: 'DeliveryAttemptFailed', data: { failures, capture: through } });
     if (deliveries.length > 0) events.push({ type: 'DeliveriesAcknowledged', data: { deliveries, capture: through } });

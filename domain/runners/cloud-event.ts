@@ -19,7 +19,7 @@ export const SPEC_VERSION = '1.0';
 
 const encoder = new TextEncoder();
 
-/** The NATS subject of the messages to an agent. */
+/** Returns the NATS subject of the messages to an agent. */
 export const inboundSubject = (tenant: string, agent: string): string => `agents.${tenant}.${agent}.inbound`;
 
 /**
@@ -35,7 +35,9 @@ export type Message = {
   readonly attributes: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** The size of the complete body in bytes. `body` itself is empty if the log stores it in chunks. */
+  /**
+   * The size of the complete body in bytes. If the log stores the body in chunks, `body` is empty, but `size` is not 0.
+   */
   readonly size: number;
   /** Whether the body was found to be JSON when it was received, and has not been changed since. */
   readonly isJson: boolean;
@@ -53,7 +55,10 @@ export type RunnerMessageType = {
   readonly message: (event: Recorded, publicUrl: string) => Message;
 };
 
-/** Attributes for the agent: the content comes from outside, and what the guardrails have found in it. */
+/**
+ * Returns the attributes that warn the agent: the content comes from outside, and the guardrails have found these
+ * things in it.
+ */
 const guardrailAttributes = ({ guardrails = [], cause }: Partial<DeliveryFacts>): Record<string, string> => {
   const labels = labelsOf(guardrails);
   return {
@@ -100,7 +105,7 @@ const webhookMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** A call of a skill is JSON, and its source is the skill instead of an integration. */
+/** The message of a call of a skill. Its body is JSON, and its source is the skill instead of an integration. */
 const skillMessage = (event: Recorded, publicUrl: string): Message => {
   const { skill_id } = factsOf(event) as SkillCallFacts;
   const message = webhookMessage(event, publicUrl);
@@ -109,7 +114,7 @@ const skillMessage = (event: Recorded, publicUrl: string): Message => {
   return { ...message, attributes: { ...attributes, source, skill: skill_id } };
 };
 
-/** The message of a cron job has no integration. Its body comes from a member of the tenant. */
+/** The message of a cron job. It has no integration, and a member of the tenant has written its body. */
 const cronMessage = (event: Recorded, publicUrl: string): Message => {
   const { cron } = factsOf(event) as CronDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -129,7 +134,7 @@ const cronMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** The message of a benchmark run has no integration. The platform has chosen its tasks. */
+/** The message of a benchmark run. It has no integration, and the platform has chosen its tasks. */
 const benchmarkMessage = (event: Recorded, publicUrl: string): Message => {
   const { benchmark } = factsOf(event) as BenchmarkDeliveryFacts;
   const message = webhookMessage(event, publicUrl);
@@ -145,7 +150,8 @@ export const BENCHMARK_MESSAGE_TYPE = 'annals.benchmark.queued';
 export const CRON_MESSAGE_TYPE = 'annals.cron.fired';
 
 /**
- * A message that a credential request is fulfilled. It says nothing of the value: the runner reads its runtime again.
+ * The message that says that a credential request is fulfilled. It does not contain the value: the runner gets it by
+ * reading its runtime again.
  */
 const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   const { agent_id } = (event as Recorded<CredentialRequestEvent>).data;
@@ -163,7 +169,7 @@ const credentialMessage = (event: Recorded, publicUrl: string): Message => {
   };
 };
 
-/** A message of a mailbox has no integration. Its source is the mail of the agent. */
+/** The message of mail to an agent. It has no integration: its source is the mailbox. */
 const mailMessage = (event: Recorded, publicUrl: string): Message => {
   const facts = factsOf(event) as MailFacts;
   const message = webhookMessage(event, publicUrl);
@@ -175,10 +181,10 @@ const mailMessage = (event: Recorded, publicUrl: string): Message => {
 /** The CloudEvents type of mail to an agent. */
 export const MAIL_MESSAGE_TYPE = 'annals.mail.received';
 
-/** The CloudEvents type of the message that a credential request is fulfilled. */
+/** The CloudEvents type of the message that says that a credential request is fulfilled. */
 export const CREDENTIAL_MESSAGE_TYPE = 'annals.credential.fulfilled';
 
-/** The events that are sent to runners, by event type. */
+/** Maps the types of the events that are sent to runners to the form of their messages. */
 export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
   WebhookAccepted: {
     type: 'annals.webhook.accepted',
@@ -215,8 +221,8 @@ export const runnerMessages: Readonly<Record<string, RunnerMessageType>> = {
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
 /**
- * Returns what follows the attributes in the CloudEvent. First comes a JSON text. If the text ends with `"data":`, the
- * unchanged body follows; otherwise the second value is null.
+ * Returns the part of a CloudEvent after its attributes: a JSON text, and the bytes that follow it unchanged. If the
+ * text ends with `"data":`, these bytes are the body; otherwise they are null.
  */
 const bodyFields = (message: Message, inlineLimit: number): readonly [string, Uint8Array | null] => {
   const { contentType, body, size, isJson, reference } = message;
@@ -261,13 +267,16 @@ export const encodeCloudEvent = (event: Recorded, type: string, message: Message
   return concatenate(head.slice(0, -1) + text, body);
 };
 
-/** Enough bytes for the attributes before `time`, none of which contains text of a provider. */
+/**
+ * The attribute `time` starts within this many bytes. The attributes before it have a limited length, because none
+ * contains text of a provider.
+ */
 const MAX_TIME_OFFSET = 4_096;
 const TIME = /"time":"([^"]+)"/;
 
 /**
- * Returns the attribute `time` of a message that `encodeCloudEvent` has made: when the delivery was received. Null if
- * the message has none.
+ * Returns the attribute `time` of a message that `encodeCloudEvent` has encoded, which is the time at which the
+ * delivery was received. Null if the message has no such attribute.
  */
 export const timeOf = (message: Uint8Array): string | null =>
   TIME.exec(Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, MAX_TIME_OFFSET)).toString('latin1'))?.[1] ?? null;

@@ -2,7 +2,7 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 
 export const category = 'publication';
 
-/** The platform has one stream of these events. This is its id. */
+/** The id of the stream. The platform has one stream of these events. */
 export const STREAM_ID = 'messages';
 
 export const platform = true;
@@ -19,7 +19,7 @@ export const initial: Publication = { through: null };
 
 export const evolve = (_: Publication, { data }: Recorded<PublicationEvent>): Publication => ({ through: parseToken(data.through) });
 
-/** Records that all messages up to this log position are published, unless that is recorded already. */
+/** Records that all messages up to this log position are published. Does nothing if this is already recorded. */
 export const recordPublished =
   (published: Position) =>
   ({ through }: Publication): PublicationEvent[] =>

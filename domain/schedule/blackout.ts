@@ -5,7 +5,10 @@ import { localTimeOf } from '../time-zone.ts';
 
 export const category = 'blackout';
 
-/** Dates are YYYY-MM-DD in `timezone`; both belong to the blackout. `agent_id` null: for all agents of the tenant. */
+/**
+ * The dates are YYYY-MM-DD in `timezone`; the first and the last day both belong to the blackout. If `agent_id` is
+ * null, the blackout applies to all agents of the tenant.
+ */
 export type BlackoutFields = {
   readonly name: string;
   readonly start_date: string;
@@ -64,17 +67,17 @@ export const evolve = (blackout: Blackout, event: Recorded<BlackoutEvent>): Blac
   updated_at: event.at,
 });
 
-/** @throws Refusal not_found if the blackout does not exist or is lifted */
+/** Checks that the blackout is in force. @throws Refusal not_found if it does not exist or is lifted */
 export const assertDeclared = ({ status }: Blackout): void => {
   if (status !== 'declared') throw new Refusal('not_found', 'There is no such blackout');
 };
 
-/** @throws Refusal invalid if the blackout would end before it starts */
+/** Checks the order of the dates. @throws Refusal invalid if the blackout would end before it starts */
 export const assertOrdered = ({ start_date, end_date }: Pick<BlackoutFields, 'start_date' | 'end_date'>): void => {
   if (end_date < start_date) throw invalid('/end_date', 'must not be before start_date');
 };
 
-/** Declares a blackout. @throws Refusal invalid */
+/** Declares a blackout. @throws Refusal invalid if it would end before it starts */
 export const declare =
   (fields: BlackoutFields) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -86,7 +89,7 @@ export type BlackoutChanges = { [Name in keyof BlackoutFields]?: BlackoutFields[
 
 const resets = { agent_id: null, reason: null, recurring_yearly: false, timezone: 'UTC' } as const;
 
-/** Changes a blackout. @throws Refusal not_found, invalid */
+/** Changes a blackout. @throws Refusal not_found, invalid if it would end before it starts */
 export const change =
   (changes: BlackoutChanges) =>
   (blackout: Blackout): BlackoutEvent[] => {
@@ -102,12 +105,10 @@ export const lift = (blackout: Blackout): BlackoutEvent[] => {
   return [{ type: 'BlackoutLifted', data: {} }];
 };
 
-/** The date in another year. 29 February becomes 28 February in years without it. */
+/** Returns the date in another year. 29 February becomes 28 February in a year that has no such day. */
 const inYear = (date: string, year: number): string => Temporal.PlainDate.from(date).with({ year }).toString();
 
-/**
- * Returns the first and the last day of the blackout in the year in which it starts `years` years after its start date.
- */
+/** Returns the first and the last day of a yearly blackout `years` years after its first year. */
 const daysAfter = ({ start_date, end_date }: BlackoutFields, years: number): readonly [string, string] => [
   inYear(start_date, Number(start_date.slice(0, 4)) + years),
   inYear(end_date, Number(end_date.slice(0, 4)) + years),

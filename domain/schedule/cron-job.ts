@@ -13,7 +13,7 @@ export const SCHEDULE_TYPES = ['interval', 'daily'] as const;
 export const BACKOFFS = ['exponential', 'linear', 'fixed'] as const;
 export const JOB_STATUSES = ['active', 'paused', 'completed', 'failed', 'archived'] as const;
 
-/** The fields that say when a job is due. */
+/** The fields that determine when a job is due. */
 export type ScheduleFields = {
   readonly kind: (typeof JOB_KINDS)[number];
   readonly fire_at: string | null;
@@ -25,9 +25,10 @@ export type ScheduleFields = {
 };
 
 /**
- * What a job does when it is due. `headers` has `***` in place of secret values; `sealed_headers` are those values,
- * encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the agent that `target` named when it was
- * set; null if the target is external, absent in old events.
+ * The fields that determine what a job does when it is due. `headers` has `***` in place of secret values;
+ * `sealed_headers` has those values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id
+ * of the agent whose slug was in `target` when the target was set; null if the target is external, absent in old
+ * events.
  */
 export type TargetFields = {
   readonly name: string;
@@ -44,12 +45,12 @@ export type TargetFields = {
 
 export type JobFields = ScheduleFields & TargetFields;
 
-/** Fields of the events that determine when the job is due next: null if never. */
+/** When the job is due next (RFC 3339 UTC); null if never. */
 type Next = { readonly next_fire_at: string | null };
 
 export type CronJobEvent =
   | { type: 'CronJobCreated'; data: JobFields & Next & { readonly agent_id: string } }
-  /** `next_fire_at` is set only if the schedule changes. */
+  /** `next_fire_at` is present only if the schedule changes. */
   | { type: 'CronJobUpdated'; data: Partial<JobFields & Next> }
   | { type: 'CronJobHeadersResealed'; data: { readonly sealed_headers: string } }
   | { type: 'CronJobPaused'; data: object }
@@ -57,13 +58,16 @@ export type CronJobEvent =
   | { type: 'CronJobDeleted'; data: object };
 
 export type CronJob = JobFields & {
-  /** `archived`: deleted. The status `completed` or `failed` of a one-shot job is that of its only occurrence. */
+  /**
+   * `archived`: the job is deleted. A one-shot job has no other final status here: whether it is completed or has
+   * failed depends on its only occurrence.
+   */
   readonly status: 'absent' | 'active' | 'paused' | 'archived';
   readonly id: string;
   readonly tenant_id: string;
   readonly agent_id: string;
   readonly created_by_user_id: string | null;
-  /** When the schedule was last changed, and the revision of that event. */
+  /** The time and, in `schedule_revision`, the revision of the last event that changed the schedule. */
   readonly scheduled_at: string;
   readonly schedule_revision: number;
   readonly next_fire_at: string | null;
@@ -138,7 +142,7 @@ export const evolve = (job: CronJob, event: Recorded<CronJobEvent>): CronJob => 
 
 const LOCAL_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/;
 
-/** The agent that a job with an internal target calls. */
+/** Returns the id of the agent that a job with an internal target calls. */
 export const targetAgentOf = ({ target_agent_id, agent_id }: CronJob): string => target_agent_id ?? agent_id;
 
 /** Whether this is a time of day, HH:MM or HH:MM:SS. */
@@ -146,7 +150,7 @@ export const isLocalTime = (text: string): boolean => LOCAL_TIME.test(text);
 
 const withSeconds = (time: string): string => (time.length === 5 ? `${time}:00` : time);
 
-/** Returns the schedule fields that a one-shot job must not have. */
+/** Returns the name of a schedule field that is set but not allowed for a one-shot job; undefined if there is none. */
 const excessOfOneShot = (fields: ScheduleFields): string | undefined =>
   (['cron_expr', 'interval_minutes', 'start_time'] as const).find((name) => fields[name] !== null) ??
   (fields.schedule_type === 'interval' ? undefined : 'schedule_type');
@@ -180,7 +184,7 @@ const assertRecurring = (fields: ScheduleFields, parseCron: ParseCron): void => 
   if (parseCron(cron_expr) === null) throw invalid('/cron_expr', 'must be a cron expression of five fields that matches at some time');
 };
 
-/** The time from which the intervals of a job are counted. */
+/** Returns the time from which the intervals of a job are counted. */
 const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string): string => {
   if (start_time === null) return scheduledAt;
   if (!isLocalTime(start_time)) return new Date(start_time).toISOString();
@@ -189,8 +193,8 @@ const anchorOf = ({ start_time, timezone }: ScheduleFields, scheduledAt: string)
 };
 
 /**
- * Returns when a job is due. `scheduledAt` is when the schedule was set.
- * @throws Refusal invalid if the schedule has a field too many or too few, or a malformed cron expression
+ * Converts the schedule fields of a job to a recurrence. `scheduledAt` is when the schedule was set.
+ * @throws Refusal invalid if a field is missing, is not allowed, or is a malformed cron expression
  */
 export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseCron: ParseCron): Recurrence => {
   const { kind, fire_at, schedule_type, cron_expr, interval_minutes, start_time } = fields;
@@ -209,14 +213,17 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
 export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
   status !== 'absent' && status !== 'archived' && agent_id === of;
 
-/** @throws Refusal not_found if the job does not exist or is deleted, or belongs to another agent */
+/**
+ * Checks that the agent has the job.
+ * @throws Refusal not_found if the job does not exist or is deleted, or belongs to another agent
+ */
 export const assertExists = (job: CronJob, agent_id: string): void => {
   if (!exists(job, agent_id)) throw new Refusal('not_found', 'There is no such cron job');
 };
 
 /**
- * Creates a job. @throws Refusal invalid if the fields do not form a schedule, or if a one-shot job is not in the
- * future
+ * Creates a job.
+ * @throws Refusal invalid if the fields do not form a schedule, or if the time of a one-shot job is not in the future
  */
 export const create =
   (fields: JobFields & { readonly agent_id: string }, at: string, parseCron: ParseCron) =>
@@ -245,11 +252,15 @@ const resets = {
 
 const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'start_time', 'timezone'] as const;
 
-/** What a job's change or resumption depends on: its agent, the time, and the parser of cron expressions. */
+/**
+ * The values that a change or resumption of a job needs: the id of its agent, the present time, and the parser of cron
+ * expressions.
+ */
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
 /**
- * Changes a job. An active job whose schedule changes is due next by the new one. @throws Refusal not_found, invalid
+ * Changes a job. If the schedule of an active job changes, the new schedule determines when the job is due next.
+ * @throws Refusal not_found, invalid
  */
 export const update =
   (changes: JobChanges, { agent_id, at, parseCron }: JobContext) =>
@@ -262,10 +273,10 @@ export const update =
     return [{ type: 'CronJobUpdated', data: { ...fields, next_fire_at: job.status === 'active' ? nextOccurrence(recurrence, at) : null } }];
   };
 
-/** The refusal of what needs a job that is due at some time. */
+/** Returns the refusal of an operation that needs a job that is due at some time. */
 export const notDue = (): Refusal => conflict('', 'not_due', 'The job is not due: it is paused, or its time has passed');
 
-/** Pauses a job: it is not due until it is resumed. @throws Refusal not_found */
+/** Pauses a job, so that it is not due until it is resumed. @throws Refusal not_found */
 export const pause =
   (agent_id: string) =>
   (job: CronJob): CronJobEvent[] => {
@@ -274,8 +285,9 @@ export const pause =
   };
 
 /**
- * Resumes a paused job: it is due next after now. What was due in the meantime is not made up for.
- * @throws Refusal not_found, conflict if a one-shot job's time has passed
+ * Resumes a paused job. It is due next at the first time of its schedule after now: the times during the pause are left
+ * out.
+ * @throws Refusal not_found, conflict if the time of a one-shot job has passed
  */
 export const resume =
   ({ agent_id, at, parseCron }: JobContext) =>

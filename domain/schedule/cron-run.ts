@@ -3,7 +3,10 @@ import type { Recorded } from '../event.ts';
 import { type CronJob, type TARGET_KINDS, targetAgentOf } from './cron-job.ts';
 import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
-/** A stream per occurrence of a job: its first event is the decision, so an occurrence is decided exactly once. */
+/**
+ * Each occurrence of a job has one stream. The first event is the decision about the occurrence, so that each
+ * occurrence is decided exactly once.
+ */
 export const category = 'cronrun';
 
 export const DECISIONS = ['fired', 'suppressed', 'missed', 'skipped'] as const;
@@ -11,9 +14,9 @@ export const SUPPRESSION_REASONS = ['blackout', 'overlap', 'budget', 'agent_inac
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 /**
- * What a decision says of its job. `schedule_revision`: the revision of the event that set the schedule. Unless the
- * schedule has changed since, the job is due next at `next_fire_at`. `job_status` is set if the job ends with this
- * decision.
+ * The fields of a decision about its job. `schedule_revision` is the revision of the event that set the schedule. If
+ * the schedule has not changed since, the job is due next at `next_fire_at`. `job_status` is set if this decision ends
+ * the job.
  */
 export type DecisionFields = {
   readonly job_id: string;
@@ -26,10 +29,10 @@ export type DecisionFields = {
 
 export type Attempt = { readonly at: string; readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
-/** What a run calls: the kind of its target and, if that is an agent, the agent. */
+/** The target that a run calls: its kind and, if it is an agent, the agent's id. */
 type Target = { readonly target_kind: (typeof TARGET_KINDS)[number]; readonly target_agent_id?: string };
 
-/** The job of an attempt, and the status that a one-shot job has from then on. */
+/** The fields of the result of an attempt. `job_status` is the status that a one-shot job gets with this result. */
 type AttemptFields = Omit<Attempt, 'at'> & Pick<DecisionFields, 'job_id' | 'job_status'>;
 
 type MessageFields = { readonly delivery_id: string; readonly message_id: string };
@@ -39,17 +42,17 @@ export type CronRunEvent =
   | { type: 'CronSuppressed'; data: DecisionFields & { readonly reason: SuppressionReason; readonly blackout_id: string | null } }
   | { type: 'CronMissed'; data: DecisionFields }
   | { type: 'CronOccurrenceSkipped'; data: DecisionFields }
-  /** A person has asked for a run outside of the schedule. */
+  /** A person requested a run outside of the schedule. */
   | { type: 'CronRunRequested'; data: Pick<DecisionFields, 'job_id' | 'agent_id' | 'due_at'> & Target }
   /**
    * An attempt has sent a message to an agent. The event names the message and the delivery to which it belongs. The
    * attempt fails at `expires_at` if it has not ended before.
    */
   | { type: 'CronMessageSent'; data: MessageFields & { readonly job_id: string; readonly expires_at: string } }
-  /** An attempt failed, and another one follows at `next_attempt_at`. */
+  /** An attempt failed. The next one follows at `next_attempt_at`. */
   | { type: 'CronAttemptFailed'; data: AttemptFields & { readonly next_attempt_at: string } }
   | { type: 'CronSucceeded'; data: AttemptFields }
-  /** The last attempt failed. */
+  /** The last attempt failed, so the run has failed. */
   | { type: 'CronExhausted'; data: AttemptFields };
 
 export type CronRun = {
@@ -61,14 +64,17 @@ export type CronRun = {
   readonly target_agent_id: string | null;
   readonly due_at: string;
   readonly attempts: readonly Attempt[];
-  /** Whether the run has not ended. */
+  /** Whether the run has started and not ended. */
   readonly is_open: boolean;
-  /** When the target is to be called next, or the attempt under way fails; null if neither. */
+  /**
+   * When the next attempt is due or, if a message to the agent is not answered yet, when its attempt fails; null if
+   * neither applies.
+   */
   readonly next_attempt_at: string | null;
   /** The last message to the agent; null before the first one, and if the target is external. */
   readonly delivery_id: string | null;
   readonly message_id: string | null;
-  /** Whether that message is neither acknowledged nor given up. */
+  /** Whether the last message is neither acknowledged nor given up. */
   readonly is_awaiting: boolean;
 };
 
@@ -123,11 +129,16 @@ export const evolve = (run: CronRun, { type, at, data }: Recorded<CronRunEvent>)
 
 const OCCURRENCE_ID_LENGTH = 32;
 
-/** The id of the occurrence of a job at `dueAt`. External targets get it as their Idempotency-Key. */
+/**
+ * Returns the id of the occurrence of a job at `dueAt`. Requests to external targets have it as their Idempotency-Key.
+ */
 export const occurrenceId = (job_id: string, dueAt: string): string =>
   createHash('sha256').update(`${job_id}\0${dueAt}`).digest('hex').slice(0, OCCURRENCE_ID_LENGTH);
 
-/** What a decision on the occurrence of `job` at `dueAt` says of the job. `next`: when the job is due after that. */
+/**
+ * Returns the fields of a decision about the occurrence of `job` at `dueAt`. `next`: when the job is due after that;
+ * null if never.
+ */
 export const decisionFields = (job: CronJob, dueAt: string, next: string | null): DecisionFields => ({
   job_id: job.id,
   agent_id: job.agent_id,
@@ -136,16 +147,20 @@ export const decisionFields = (job: CronJob, dueAt: string, next: string | null)
   next_fire_at: next,
 });
 
-/** An occurrence that is due, and when the job is due after it. `isMissed`: it is too late for it. */
+/** A due occurrence, and when the job is due after it. `isMissed`: whether it is too late to fire. */
 export type DueOccurrence = { readonly due_at: string; readonly next: string | null; readonly isMissed: boolean };
 
 const MAX_LATENESS_MS = 3_600_000;
-/** How many occurrences are decided at once. After a long downtime, the others follow. */
+/**
+ * The maximum number of occurrences that are decided in one step. After a long downtime, the next steps decide the
+ * others.
+ */
 export const MAX_DUE = 500;
 
 /**
- * Returns the occurrences from `first` to `now`, the oldest first, at most MAX_DUE. Of those, only the newest can fire,
- * unless it is later than an hour or than the time to the next one. A clock that jumps forward thus fires once.
+ * Returns the occurrences from `first` to `now`, the oldest first, at most MAX_DUE. All but the newest one are missed.
+ * The newest one is missed, too, if it is late by more than an hour, or by more than the time to the next one. So a
+ * clock that jumps forward makes a job fire only once.
  */
 export const dueOccurrences = (recurrence: Recurrence, first: string, now: string): DueOccurrence[] => {
   const due: DueOccurrence[] = [];
@@ -164,12 +179,12 @@ const targetOf = (job: CronJob): Target =>
     ? { target_kind: job.target_kind, target_agent_id: targetAgentOf(job) }
     : { target_kind: job.target_kind };
 
-/** Why an occurrence does not fire. */
+/** The reason why an occurrence does not fire. */
 export type Suppression = { readonly reason: SuppressionReason; readonly blackout_id: string | null };
 
 /**
- * Decides on a due occurrence: it fires, unless it is missed or suppressed. A one-shot job that does not fire has
- * failed. Decides nothing if the occurrence is decided already.
+ * Decides about a due occurrence: it fires, unless it is missed or suppressed. A one-shot job that does not fire has
+ * failed. Does nothing if the occurrence is already decided.
  */
 export const decide =
   (job: CronJob, { due_at, next, isMissed }: DueOccurrence, suppression: Suppression | null) =>
@@ -183,22 +198,22 @@ export const decide =
   };
 
 /**
- * The outcome of an attempt. `status_code` is null if there was no answer of an external target. `error` is null if the
- * attempt succeeded.
+ * The outcome of an attempt. `status_code` is null unless an external target answered. `error` is null if the attempt
+ * succeeded.
  */
 export type Outcome = { readonly status_code: number | null; readonly error: string | null; readonly ms: number };
 
 const RETRY_DELAY_MS = 30_000;
 
-/** How long to wait after the n-th failed attempt, in milliseconds. */
+/** Returns how long to wait after failed attempt number `attempts`, in milliseconds. */
 const retryDelay = (backoff: CronJob['retry_backoff'], attempts: number): number => {
   if (backoff === 'fixed') return RETRY_DELAY_MS;
   return RETRY_DELAY_MS * (backoff === 'linear' ? attempts : 2 ** attempts);
 };
 
 /**
- * Records an attempt to reach the target. `number` is the attempt's, from 1. A failed attempt of a deleted job is the
- * last one. Records nothing that is recorded already.
+ * Records the result of an attempt. `number` is the number of the attempt, from 1. If the job is deleted, a failed
+ * attempt is the last one. Does nothing if the result is already recorded.
  */
 export const recordAttempt =
   (job: Pick<CronJob, 'id' | 'kind' | 'status' | 'max_retries' | 'retry_backoff'>, number: number, outcome: Outcome, at: string) =>
@@ -212,7 +227,10 @@ export const recordAttempt =
     return [{ type: 'CronAttemptFailed', data: { ...fields, next_attempt_at } }];
   };
 
-/** Decides that an occurrence does not fire, on request of a person. A one-shot job is then completed. */
+/**
+ * Decides, on request of a person, that an occurrence does not fire. A one-shot job is then completed. Does nothing if
+ * the occurrence is already decided.
+ */
 export const skip =
   (job: CronJob, dueAt: string, next: string | null) =>
   (run: CronRun): CronRunEvent[] => {
@@ -229,7 +247,7 @@ export const requestRun =
     return run.decision === 'undecided' ? [{ type: 'CronRunRequested', data: { job_id, agent_id, due_at: at, ...targetOf(job) } }] : [];
   };
 
-/** Records that an attempt has sent this message to the agent. Records nothing that is recorded already. */
+/** Records that an attempt has sent this message to the agent. Does nothing if this is already recorded. */
 export const recordSent =
   (message: MessageFields, expires_at: string) =>
   (run: CronRun): CronRunEvent[] =>
@@ -239,5 +257,5 @@ export const recordSent =
 
 const OCCURRENCE_ID = /^(?:[0-9a-f]{32}|c[a-z0-9]{24})$/;
 
-/** Whether a text has the form of the id of an occurrence, or of a requested run. */
+/** Whether a text has the form of the id of an occurrence or of a requested run. */
 export const isOccurrenceId = (text: string): boolean => OCCURRENCE_ID.test(text);

@@ -1,6 +1,9 @@
 import type { CronJob, CronJobEvent } from './cron-job.ts';
 
-/** Stores the same secret headers, encrypted with another data key, unless they are not `sealed` any more. */
+/**
+ * Replaces the encrypted headers with the same headers encrypted with another data key. Does nothing if the stored text
+ * is not `sealed` any more.
+ */
 export const resealHeaders =
   (sealed: string, sealed_headers: string) =>
   (job: CronJob): CronJobEvent[] =>

@@ -3,7 +3,7 @@ import { nextOccurrence, type Recurrence } from './recurrence.ts';
 
 export type PresentBlackout = BlackoutFields & { readonly id: string };
 
-/** An occurrence in the future, and whether it will fire, as things are now. */
+/** A future occurrence, and whether it would fire according to the present blackouts. */
 export type PreviewedOccurrence = {
   readonly due_at: string;
   readonly decision: 'fired' | 'suppressed';
@@ -22,7 +22,7 @@ export type PreviewOptions = {
   readonly limit: number;
 };
 
-/** Returns the next occurrences of a schedule: at most `limit`. */
+/** Returns the next occurrences of a schedule, at most `limit`. */
 export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, limit }: PreviewOptions): PreviewedOccurrence[] => {
   const occurrences: PreviewedOccurrence[] = [];
   let due_at = nextOccurrence(recurrence, after);
@@ -35,16 +35,16 @@ export const preview = (recurrence: Recurrence, { agent_id, blackouts, after, li
   return occurrences;
 };
 
-/** What a preview of a blackout may look at: due times from `after` on, at most `limit` of them. */
+/** The due times that the preview of a blackout checks: those after `after`, at most `limit` results. */
 export type SuppressionOptions = { readonly after: string; readonly limit: number };
 
-/** The most due times of one job that are checked. */
+/** The maximum number of due times that are checked for one job. */
 const MAX_CHECKED = 10_000;
 
-/** Returns when a job would be due while the blackout covers it: at most `limit` times. */
+/** Returns the due times of a job that the blackout would suppress, at most `limit`. */
 export const suppressedBy = (blackout: BlackoutFields, recurrence: Recurrence, { after, limit }: SuppressionOptions): string[] => {
   const start = `${blackout.start_date}T00:00:00.000Z`;
-  // Clocks can be up to 14 hours ahead of UTC: start a day early.
+  // A local date can start up to 14 hours before the same date in UTC, so the search starts a day earlier.
   const dayBefore = new Date(Date.parse(start) - 86_400_000).toISOString();
   const suppressed: string[] = [];
   let dueAt = nextOccurrence(recurrence, dayBefore > after ? dayBefore : after);

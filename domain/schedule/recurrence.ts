@@ -29,8 +29,9 @@ const nextOfInterval = (minutes: number, anchor: string, after: string): string 
 };
 
 /**
- * Returns the first instant after `after` of a series of local times. Several local times can be one instant, and the
- * instant of a local time that clocks show twice can be before `after`: then the series goes on.
+ * Returns the first instant after `after` in a series of local times, which `next` yields. Local times that clocks skip
+ * can have the same instant, and a local time that clocks show twice can have an instant before `after`: such local
+ * times are passed over.
  */
 const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => string | null): string | null => {
   let local = next(localTimeOf(after, zone));
@@ -42,7 +43,7 @@ const nextOfLocalTimes = (zone: string, after: string, next: (local: string) => 
   return null;
 };
 
-/** Returns the first time of day `time` (HH:MM:SS) after a local time. */
+/** Returns the first local time after `local` at which the time of day is `time` (HH:MM:SS). */
 const nextDay = (time: string, local: string): string => {
   const date = local.slice(0, 10);
   if (local.slice(11) < time) return `${date}T${time}`;
@@ -50,8 +51,8 @@ const nextDay = (time: string, local: string): string => {
 };
 
 /**
- * Returns when a job is due for the first time after `after`; null if never. A local time that clocks skip is due when
- * they skip it; one that they show twice is due once, the first time.
+ * Returns when a job is next due after `after`; null if never. If clocks skip a local time, the job is due at the
+ * moment of the skip. If clocks show a local time twice, the job is due once, the first time.
  */
 export const nextOccurrence = (recurrence: Recurrence, after: string): string | null => {
   switch (recurrence.kind) {

@@ -2,14 +2,17 @@ import { invalid } from '../refusal.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Shown in place of the value of a secret header. In a change, it stands for the present value. */
+/** Shown in place of the value of a secret header. In a change, it means that the present value stays. */
 export const MASK = '***';
 
 const MAX_HEADERS = 50;
 const MAX_TOTAL_CHARACTERS = 8_192;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Headers that the HTTP client sets, that concern one connection only, or that would change where the request goes. */
+/**
+ * Matches the headers that a job must not set: those that the HTTP client sets itself, that concern one connection
+ * only, or that would change where the request goes.
+ */
 const RESERVED =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|expect|idempotency-key|proxy-.*|http2-settings)$/i;
 const SECRET = /auth|cookie|token|secret|key|password|signature|credential|session/i;
@@ -35,7 +38,7 @@ export const assertHeaders = (headers: Headers): void => {
   if (total > MAX_TOTAL_CHARACTERS) throw invalid('/headers', `must have at most ${MAX_TOTAL_CHARACTERS} characters in all`);
 };
 
-/** Splits headers: as they are shown, and the values of the secret ones. */
+/** Divides headers: `shown` has all headers, with MASK in place of secret values; `secrets` has the secret values. */
 export const splitSecrets = (headers: Headers): { readonly shown: Headers; readonly secrets: Headers } => {
   const entries = Object.entries(headers);
   return {
@@ -45,7 +48,8 @@ export const splitSecrets = (headers: Headers): { readonly shown: Headers; reado
 };
 
 /**
- * Replaces masked values by the present ones. @throws Refusal invalid if a header is masked that has no present value
+ * Replaces masked values by the present secret values.
+ * @throws Refusal invalid if a masked header has no present value
  */
 export const withPresentSecrets = (secrets: Headers, present: Headers): Headers =>
   Object.fromEntries(

@@ -9,13 +9,11 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const MESSAGE_ROLES = ['user', 'assistant', 'system', 'tool'] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
-/** A message of the kind `waiting` says that the agent waits for an answer; null for any other message. */
+/** The kinds of messages. `waiting`: the agent waits for an answer. Other messages have no kind (null). */
 export const MESSAGE_KINDS = ['waiting'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number] | null;
 
-/**
- * What started a session, and so causes its costs: an integration, skill or cron job by its id, a user, or the runner.
- */
+/** The kinds of causes of a session. The costs of the session are attributed to its cause. */
 export const CAUSE_KINDS = ['webhook', 'skill', 'cron_job', 'benchmark', 'user', 'runner', 'unknown'] as const;
 export type Cause = { cause_kind: (typeof CAUSE_KINDS)[number]; cause_id: string | null };
 
@@ -25,7 +23,7 @@ type StartedFields = {
   /** The delivery that the session processes; null if it processes none. */
   delivery_id: string | null;
   cron_occurrence_id: string | null;
-  /** The user for whom the session runs; null if it is the one who started it, or nobody. */
+  /** The user for whom the session runs; null if this is the user who started it, or if it runs for nobody. */
   user_id: string | null;
   expires_at: string;
   /** The revision of the agent at the start. */
@@ -43,7 +41,7 @@ type MessageFields = { message_id: string; role: MessageRole; kind: MessageKind;
 /** The use of a language model for one message. The cost is in micro-dollars. */
 export type Usage = { model_id: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number };
 
-/** How a session ended. The texts are encrypted. */
+/** The end of a session. Both texts are encrypted. */
 export type EndFields = { sealed_summary: string | null; sealed_error: string | null };
 
 export type AttachmentFields = { attachment_id: string; filename: string; content_type: string; size_bytes: number; sha256: string };
@@ -52,7 +50,7 @@ export type AttachmentFields = { attachment_id: string; filename: string; conten
 type OfAgent = { agent_id: string };
 
 export type SessionEvent =
-  /** Sessions that were started before causes were recorded have none. */
+  /** Events that were recorded before causes were introduced have no cause. */
   | { type: 'SessionStarted'; data: StartedFields & Partial<Cause> }
   | { type: 'MessageAppended'; data: OfAgent & MessageFields & { sealed_content: string } }
   | { type: 'UsageRecorded'; data: OfAgent & Usage & Partial<Cause> & { message_id: string } }
@@ -62,7 +60,7 @@ export type SessionEvent =
   | { type: 'SessionCancelled'; data: OfAgent & EndFields }
   | { type: 'SessionExpired'; data: OfAgent };
 
-/** The events with which a caller ends a session, and the status that each one leads to. */
+/** Maps the events with which a caller ends a session to the status that follows. */
 export const STATUS_OF_END = { SessionCompleted: 'completed', SessionFailed: 'failed', SessionCancelled: 'cancelled' } as const;
 export type EndEvent = keyof typeof STATUS_OF_END;
 
@@ -79,7 +77,9 @@ export type Session = StartedFields &
     tenant_id: string;
     /** The user who started the session; null if the runner of the agent did. */
     created_by_id: string | null;
-    /** What the messages of the hour of the last usage have cost. `hour` has the form YYYY-MM-DDTHH. */
+    /**
+     * The cost of the session's messages in the hour in which it last used a model. `hour` has the form YYYY-MM-DDTHH.
+     */
     hour_usage: { readonly hour: string; readonly cost_micros: number };
     message_count: number;
     last_message: Message | null;
@@ -118,7 +118,10 @@ export const initial: Session = {
   completed_at: null,
 };
 
-/** A session can have many thousands of events. So its state is stored with some of them. */
+/**
+ * A session can have many thousands of events. So the state is stored with some of the events (see `Aggregate`), and
+ * only the last events must be read.
+ */
 export const snapshots = { version: 2, interval: 32 };
 
 const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, cost_micros: 0 };
@@ -128,7 +131,7 @@ export const statusAfter = (kind: MessageKind): SessionStatus => (kind === 'wait
 
 const HOUR_LENGTH = 'YYYY-MM-DDTHH'.length;
 
-/** What the messages of the session have cost in the hour (UTC) of the time `at`. */
+/** Returns the cost of the session's messages in the hour (UTC) of the time `at`, in micro-dollars. */
 export const costInHour = ({ hour_usage }: Session, at: string): number =>
   hour_usage.hour === at.slice(0, HOUR_LENGTH) ? hour_usage.cost_micros : 0;
 
@@ -169,7 +172,10 @@ export const evolve = (session: Session, { type, data, id, tenant, at, actor }: 
   }
 };
 
-/** The user whom reads show with a session: the one for whom it runs, or else the one who started it. */
+/**
+ * Returns the user whom responses show with a session: the user for whom it runs, or else the user who started it; null
+ * if neither is known.
+ */
 export const userOf = ({ user_id, created_by_id }: Pick<Session, 'user_id' | 'created_by_id'>): string | null => user_id ?? created_by_id;
 
 /** Checks that the session exists. @throws Refusal not_found */
@@ -183,8 +189,8 @@ const isOpen = ({ status }: Session): boolean => status === 'running' || status 
 export const isFinal = (session: Session): boolean => session.status !== 'absent' && !isOpen(session);
 
 /**
- * Checks that the session runs or waits at the time `at` (RFC 3339 UTC).
- * @throws Refusal not_found, conflict if it has ended, or its time is over
+ * Checks that the session is running or waiting at the time `at` (RFC 3339 UTC).
+ * @throws Refusal not_found, conflict if it has ended or expired
  */
 export const assertOpen = (session: Session, at: string): void => {
   assertExists(session);
@@ -211,7 +217,7 @@ export const appendMessage =
     return usage ? [appended, { type: 'UsageRecorded', data: { agent_id, message_id, ...usage, cause_kind, cause_id } }] : [appended];
   };
 
-/** Ends the session. @throws Refusal not_found, conflict if it has ended before */
+/** Ends the session. @throws Refusal not_found, conflict if it has already ended */
 export const end =
   (type: EndEvent, fields: EndFields, at: string) =>
   (session: Session): SessionEvent[] => {
@@ -219,7 +225,7 @@ export const end =
     return [{ type, data: { agent_id: session.agent_id, ...fields } }];
   };
 
-/** Expires the session if its time is over at `at`; otherwise does nothing. */
+/** Expires the session if its lifetime is over at the time `at`; otherwise does nothing. */
 export const expire =
   (at: string) =>
   (session: Session): SessionEvent[] =>

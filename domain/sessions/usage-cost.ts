@@ -1,10 +1,10 @@
-/** The most that one message may cost, in micro-dollars. */
+/** The maximum cost of one message, in micro-dollars. */
 export const MAX_COST_MICROS = 10_000_000_000;
 
 /** The prices of a model in US dollars per million tokens, which is the same as micro-dollars per token. */
 type Pricing = Readonly<Record<string, unknown>>;
 
-/** A price of a model by its name; 0 if it is missing, negative or no number. */
+/** Returns the price with this name; 0 if it is missing, negative or not a number. */
 export const priceOf = (pricing: Pricing, name: string): number => {
   const price = pricing[name];
   return typeof price === 'number' && Number.isFinite(price) && price > 0 ? price : 0;
@@ -12,7 +12,7 @@ export const priceOf = (pricing: Pricing, name: string): number => {
 
 /**
  * Returns the cost of these tokens in micro-dollars, by the model's `input_per_mtok` and `output_per_mtok`. A price
- * that is missing, negative or no number counts as 0.
+ * that is missing, negative or not a number counts as 0.
  */
 export const costByPricing = (pricing: Pricing, prompt_tokens: number, completion_tokens: number): number =>
   Math.min(

@@ -3,7 +3,7 @@ import type { SkillPermissionEntry } from '../agents/skill-grants.ts';
 import { jsonEqual } from '../aggregate.ts';
 import { invalid, Refusal } from '../refusal.ts';
 
-/** The maximum number of skills that an agent has, and of entries in its permissions on skills. */
+/** The maximum number of skills of an agent. The same limit applies to the entries of its permissions on skills. */
 export const MAX_SKILLS = 500;
 
 const noSuchSkill = (): Refusal => new Refusal('not_found', 'The agent does not have this skill');
@@ -38,8 +38,9 @@ export const revokeSkill =
   };
 
 /**
- * Stores the encrypted configuration of a skill of the agent. `unchanged` is the revision of an earlier event with an
- * equal configuration, or null: if that is still the present one, nothing is recorded.
+ * Stores the encrypted configuration of a skill of the agent. If the caller has found that the new configuration equals
+ * that of an earlier event, `unchanged` is the revision of this event; otherwise null. If that event is still the
+ * latest one, nothing is recorded.
  * @throws Refusal not_found if the agent does not have the skill
  */
 export const replaceConfig =
@@ -50,7 +51,10 @@ export const replaceConfig =
     return [{ type: 'AgentSkillConfigReplaced', data: { skill_id, sealed_config } }];
   };
 
-/** Stores the same configuration, encrypted with another data key, unless that of `revision` is not the present one. */
+/**
+ * Replaces the encrypted configuration with the same one encrypted with another data key. Does nothing if the
+ * configuration of `revision` is not the present one any more.
+ */
 export const resealConfig =
   (skill_id: string, sealed_config: string, revision: number) =>
   ({ skills }: Agent): AgentEvent[] =>
@@ -67,7 +71,7 @@ export const clearConfig =
 type Wanted = Omit<SkillPermissionEntry, 'since'>;
 
 /**
- * Replaces all permissions of the agent on skills. An entry that stays as it is keeps its date.
+ * Replaces all permissions of the agent on skills. An entry that does not change keeps its date.
  * @throws Refusal not_found if the agent does not exist, invalid if a skill and action occur twice
  */
 export const replacePermissions =

@@ -6,11 +6,14 @@ export const MAX_ARCHIVE_BYTES = 10 * 1024 * 1024;
 export const MAX_ARCHIVE_ENTRIES = 2_000;
 /** The maximum size of all files of an archive together, in bytes. */
 export const MAX_UNPACKED_BYTES = 50_000_000;
-/** How many times larger than the archive its files may be together, and a file than its compressed data. */
+/** The maximum ratio of unpacked to compressed size, for the whole archive and for each file. */
 export const MAX_COMPRESSION_RATIO = 100;
-/** Smaller files may be compressed more: even harmless ones, such as empty tables, are. */
+/**
+ * The ratio of a file with fewer unpacked bytes than this is not limited, because small harmless files, such as empty
+ * tables, can have a high ratio.
+ */
 const MIN_BOMB_BYTES = 100_000;
-/** How many names the path of a file may have. */
+/** The maximum number of names in the path of a file. */
 export const MAX_PATH_DEPTH = 20;
 const MAX_PATH_LENGTH = 1_024;
 
@@ -20,19 +23,22 @@ export type ArchiveEntry = {
   /** The type and the permissions of the file on Unix; 0 if the archive has none. */
   readonly unixMode: number;
   readonly isEncrypted: boolean;
-  /** The range of bytes that the entry has in the archive: its header and its compressed data. */
+  /**
+   * The index of the first byte of the entry in the archive. The entry (its header and its compressed data) ends before
+   * the index `end`.
+   */
   readonly start: number;
   readonly end: number;
 };
 
 const POINTER = '/upload';
 
-/** The refusal of an archive. `code` says which rule it breaks. */
+/** Returns the refusal of an archive. `code` says which rule the archive breaks. */
 export const badArchive = (code: string, message: string): Refusal => invalid(POINTER, message, code);
 
 /**
- * Returns the error with which reading an archive has failed, for a request whose field with the archive is at this
- * pointer. Only a refusal of the archive changes.
+ * Returns the error to throw when reading an archive has failed. In a refusal of the archive, the pointer is replaced
+ * by `pointer`, which points to the request field with the archive. Any other error is returned unchanged.
  */
 export const archiveErrorAt = (pointer: string, error: unknown): unknown => {
   if (!(error instanceof Refusal) || error.extra.errors?.[0]?.pointer !== POINTER) return error;
@@ -44,10 +50,10 @@ const TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;
 const DIRECTORY = 0o040000;
 
-/** Returns a path as a message shows it. */
+/** Returns a path in the form in which messages show it. */
 const quoted = (path: string): string => JSON.stringify(path.length > 80 ? `${path.slice(0, 80).toWellFormed()}…` : path);
 
-/** Returns why a path cannot be that of a file in an archive; null if it can. */
+/** Returns why an archive must not contain a file with this path; null if it may. */
 const pathFault = (path: string): string | null => {
   if (path === '' || path.length > MAX_PATH_LENGTH) return `must have 1 to ${MAX_PATH_LENGTH} characters`;
   if (!DisplayLine.safeParse(path).success) return 'contains characters that are not allowed';
@@ -56,23 +62,24 @@ const pathFault = (path: string): string | null => {
   if (path.includes(':')) return 'contains a colon';
   const names = path.replace(/\/$/, '').split('/');
   if (names.some((name) => name === '' || name === '.' || name === '..')) return 'contains an empty name, . or ..';
-  // Windows drops these characters, so the file would get another name.
+  // Windows drops these characters at the end of a name, so the file would get another name.
   if (names.some((name) => /[. ]$/.test(name))) return 'contains a name that ends with a dot or a space';
   return names.length > MAX_PATH_DEPTH ? `has more than ${MAX_PATH_DEPTH} names` : null;
 };
 
-/** Paths with the same key would be the same file on some file system. */
+/** Returns the key of a path. On some file systems, paths with the same key would be the same file. */
 const keyOf = (path: string): string => path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
-/** The paths of the folders in which a file is, from the outermost one. */
+/** Returns the paths of the folders that contain a file, starting with the outermost one. */
 const foldersOf = (path: string): string[] => {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 };
 
 /**
- * Checks that no two paths differ only in case or in the form of their characters, and that no file is a folder, too.
- * `taken` has the paths of all earlier entries by their keys, folders with a slash at the end.
+ * Checks a further path of an archive: it must not differ from another path only in case or in the form of its
+ * characters, and no path may be both a file and a folder. `taken` maps the keys of all earlier paths to the paths;
+ * folders end with a slash.
  * @throws Refusal invalid
  */
 const claimPath = (taken: Map<string, string>, path: string): void => {
@@ -117,7 +124,10 @@ export const checkEntries = (entries: readonly ArchiveEntry[]): void => {
 export const createUnpackedCounter = (archiveBytes: number) => {
   let total = 0;
   return {
-    /** Counts the next piece of an entry. `entry` counts the bytes of that entry. @throws Refusal invalid */
+    /**
+     * Counts the next unpacked bytes of an entry. `entry.unpacked` is the total for that entry.
+     * @throws Refusal invalid
+     */
     count: (entry: { unpacked: number; readonly compressed: number }, bytes: number): void => {
       total += bytes;
       entry.unpacked += bytes;

@@ -1,15 +1,18 @@
-/** The file of a skill archive that describes the skill: YAML between two lines `---`, and then the instructions. */
+/**
+ * The file of a skill archive that describes the skill. It contains YAML between two lines `---`, followed by the
+ * instructions.
+ */
 export const MANIFEST = 'SKILL.md';
 
 /** The maximum length of the YAML part, in characters. */
 const MAX_FRONT_MATTER_LENGTH = 16_384;
 
-/** The two parts of a manifest. */
+/** The two parts of a manifest: the YAML, and the instructions. */
 export type Manifest = { readonly frontMatter: string; readonly instructions: string };
 
 /**
- * Splits a manifest into its parts. Returns null if it does not start with YAML between two lines `---`, or that is too
- * long.
+ * Splits a manifest into its parts. Returns null if it does not start with YAML between two lines `---`, or if the YAML
+ * is too long.
  */
 export const splitManifest = (text: string): Manifest | null => {
   const [first, ...lines] = text.replaceAll('\r\n', '\n').split('\n');
@@ -26,15 +29,18 @@ export const splitManifest = (text: string): Manifest | null => {
   };
 };
 
-/** Whether a file may be the manifest of an archive: it is at its root or in one of its outermost folders. */
+/**
+ * Whether a file may be the manifest of an archive: it is named SKILL.md, and is at the root or in a folder at the
+ * root.
+ */
 export const mayBeManifest = (path: string): boolean => path === MANIFEST || /^[^/]+\/SKILL\.md$/.test(path);
 
-/** The folder that macOS adds to archives, with attributes of their files. */
+/** A folder that macOS adds to archives; it contains file attributes. */
 const MACOS_FOLDER = '__MACOSX/';
 
 /**
- * Returns the path of the manifest in an archive with these files: at its root, or in the only folder at its root. Null
- * if there is none.
+ * Returns the path of the manifest in an archive with these files. The manifest must be at the root or, if the root has
+ * only one folder, in that folder. Null if there is none.
  */
 export const manifestPath = (paths: readonly string[]): string | null => {
   if (paths.includes(MANIFEST)) return MANIFEST;

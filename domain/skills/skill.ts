@@ -9,7 +9,7 @@ export const VISIBILITIES = ['private', 'public'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
 /**
- * Where a skill comes from: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
+ * How a skill was created: written by a person or an agent, uploaded as an archive, or installed from the marketplace.
  */
 export const SOURCES = ['authored', 'imported', 'installed'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -27,13 +27,13 @@ export type SkillFields = {
 /** A partial update. Null clears `config_schema` and resets `visibility`; for any other field, null means no change. */
 export type SkillChanges = { [Name in keyof Omit<SkillFields, 'slug'>]?: SkillFields[Name] | null | undefined };
 
-/** What the event of a new skill contains. `digest` is that of the content (see `digestOf`). */
+/** The data of the event of a new skill. `digest` is the digest of its content (see `digestOf`). */
 type NewSkill = SkillFields & { digest: string; generation: number };
 
-/** The archive of an imported skill: the SHA-256 of its bytes, by which it is stored, and their number. */
+/** The archive of an imported skill: the SHA-256 of its bytes, under which it is stored, and its size in bytes. */
 export type SkillPackage = { readonly package_digest: string; readonly package_bytes: number };
 
-/** The version of a listing of the marketplace from which a skill was installed. */
+/** The marketplace listing from which a skill was installed, and the installed version. */
 export type SkillOrigin = { readonly listing_id: string; readonly listing_version: string };
 
 export type SkillEvent =
@@ -49,7 +49,7 @@ export type Skill = SkillFields & {
   status: 'absent' | 'live' | 'deleted';
   id: string;
   tenant_id: string;
-  /** 1 for a new skill, and one more with each change of its content. */
+  /** The number of the version. It starts at 1 and grows by 1 with each change of the content. */
   version: number;
   /** The SHA-256 of the content, in hex. */
   digest: string;
@@ -87,7 +87,7 @@ export const initial: Skill = {
   updated_at: '',
 };
 
-/** The values that null resets. */
+/** The values that fields get when a change sets them to null. */
 const defaults = { visibility: 'private', config_schema: null } as const;
 
 type CreatedEvent = Exclude<SkillEvent, { type: 'SkillUpdated' | 'SkillDeleted' }>;
@@ -117,8 +117,8 @@ type Content = Pick<SkillFields, 'name' | 'description' | 'instructions' | 'conf
 };
 
 /**
- * Returns the digest of what an agent gets of a skill: name, description, instructions, configuration schema and
- * archive. A change of any of them changes it.
+ * Returns the digest of everything that an agent gets of a skill: name, description, instructions, configuration schema
+ * and archive.
  */
 export const digestOf = ({ name, description, instructions, config_schema, package_digest = null }: Content): string =>
   hash('sha256', JSON.stringify([name, description, instructions, config_schema, package_digest]), 'hex');
@@ -131,8 +131,8 @@ export type FirstEvent =
   | { type: 'SkillInstalled'; data: SkillFields & SkillPackage & SkillOrigin };
 
 /**
- * Creates a skill with the event that `first` describes, in this generation of its slug. Returns no events if the slug
- * belonged to a deleted skill, so that the next generation is tried.
+ * Creates a skill with the event that `first` describes, in this generation of its slug. Returns no events if this
+ * generation belonged to a skill that is deleted: the caller then tries the next generation.
  * @throws Refusal slug_taken
  */
 export const claim =
@@ -167,8 +167,9 @@ export const remove = (skill: Skill): SkillEvent[] => {
 };
 
 /**
- * Whether a caller may see a skill: a public one, any one as OWNER or ADMIN of the tenant (`seesAll`), or one that the
- * agent with the id `agent_id` has authored and for which the caller acts.
+ * Whether a caller may see a skill. Everybody in the tenant may see a public skill, and an OWNER or ADMIN of the tenant
+ * (`seesAll`) every skill. A caller who acts for an agent (`agent_id`) may also see the skills that this agent has
+ * authored.
  */
 export const isVisible = (skill: Skill, { seesAll, agent_id }: { readonly seesAll: boolean; readonly agent_id?: string }): boolean =>
   skill.status === 'live' && (seesAll || skill.visibility === 'public' || (agent_id !== undefined && skill.author_agent_id === agent_id));

@@ -7,8 +7,8 @@ export const category = 'slack';
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 
 /**
- * The limits that an agent has in Slack: deliveries per hour and per minute, and its working hours. Start and end are
- * local times such as `09:00` in the zone `working_hours_tz`. Null means that a limit or setting is not set.
+ * The limits of an agent in Slack: deliveries per hour and per minute, and its working hours. The working hours start
+ * and end at local times such as `09:00` in the time zone `working_hours_tz`. Null means that a setting is not set.
  */
 export type SlackConfig = {
   readonly slack_rph_limit: number | null;
@@ -38,20 +38,23 @@ export const initial: SlackConfig = {
 export const evolve = (config: SlackConfig, { data }: Recorded<SlackConfigEvent>): SlackConfig => ({ ...config, ...data });
 
 /**
- * Returns the Slack settings that are in effect. A clone has those that it has inherited until they change for the
- * first time: `config` is then still the state before the first event.
+ * Returns the Slack settings that are in effect. An agent that was cloned uses the inherited settings until its own are
+ * changed for the first time (until then, `config` is `initial`).
  */
 export const settingsInEffect = (config: SlackConfig, inherited: SlackConfig | null): SlackConfig =>
   inherited !== null && config === initial ? inherited : config;
 
-/** Returns the event of a change. The first event of a clone also has what the clone has inherited. */
+/**
+ * Returns the event of a change. If it is the first event of a cloned agent, it also contains the inherited settings.
+ */
 const changedTo = (config: SlackConfig, current: SlackConfig, changed: Partial<SlackConfig>): SlackConfigEvent[] => {
   if (Object.keys(changed).length === 0) return [];
   return [{ type: 'AgentSlackConfigChanged', data: current === config ? changed : { ...current, ...changed } }];
 };
 
 /**
- * Changes the Slack settings of an agent. `inherited`: those with which the agent was cloned.
+ * Changes the Slack settings of an agent. `inherited`: the Slack settings that it got when it was cloned; null if it is
+ * not a clone.
  * @throws Refusal invalid if the working hours would not end after they start
  */
 export const change =
@@ -65,7 +68,10 @@ export const change =
     return changedTo(config, current, changed);
   };
 
-/** Sets the Slack settings of an agent back to `earlier`. `inherited`: those with which the agent was cloned. */
+/**
+ * Sets the Slack settings of an agent back to `earlier`. `inherited`: the Slack settings that it got when it was
+ * cloned; null if it is not a clone.
+ */
 export const restore =
   (earlier: SlackConfig, inherited: SlackConfig | null = null) =>
   (config: SlackConfig): SlackConfigEvent[] => {

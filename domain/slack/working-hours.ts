@@ -5,7 +5,7 @@ const DEFAULT_ZONE = 'UTC';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Creating a format takes much longer than using it, so there is one for each zone. */
+/** Returns the format for a time zone. Formats are cached, because creating one takes much longer than using it. */
 const formatOf = (timeZone: string): Intl.DateTimeFormat => {
   const key = timeZone.toLowerCase();
   const known =

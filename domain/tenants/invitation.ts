@@ -5,7 +5,7 @@ import { memberOf } from './member.ts';
 import { assertExists, type Invitation, type Tenant, type TenantEvent } from './tenant.ts';
 import type { TenantRole } from './tenant-role.ts';
 
-/** How long an invitation can be accepted. */
+/** An invitation can be accepted for this many hours. */
 export const INVITATION_LIFETIME_HOURS = 72;
 
 const TOKEN = /^inv_(c[a-z0-9]{24})_(c[a-z0-9]{24})_[0-9A-Za-z]{38}$/;
@@ -30,17 +30,17 @@ export const inviteeOf = (token: string): Invitee | null => {
 };
 
 /**
- * Whether a member with this role may give the other role's holder access. Whoever issues an invitation knows its
- * token, and could use it to act as the invited member. So nobody may invite a member who has more rights.
+ * Whether a member with the role `issuerRole` may issue an invitation for a member with the role `role`. The issuer
+ * sees the token, and could use it to act as the invited member. So nobody may invite a member who has more rights.
  */
 const mayInvite = (issuerRole: TenantRole | undefined, role: TenantRole): boolean =>
   issuerRole === 'OWNER' || (issuerRole !== undefined && ISSUERS.includes(issuerRole) && role !== 'OWNER');
 
 /**
- * Issues an invitation to a member. It replaces the member's earlier invitation. `digest` is the digest of its token,
- * `expires_at` is RFC 3339 UTC. The API key that it gives never allows more than the caller's role does, because the
- * caller could use the token: the member may become OWNER later.
- * @throws Refusal not_found, forbidden if the member has more rights than the caller
+ * Issues an invitation to a member, and replaces the member's earlier invitation. `digest` is the digest of its token,
+ * `expires_at` is RFC 3339 UTC. The API key that it gives never allows more than the present role of the issuer, even
+ * if the member becomes OWNER later, because the issuer could use the token.
+ * @throws Refusal not_found, forbidden if the member has more rights than the issuer
  */
 export const issue =
   (user_id: string, callerRole: TenantRole, invitation: { digest: string; expires_at: string }) =>
@@ -55,7 +55,7 @@ export const issue =
 export const isInvitation = ({ invitations }: Tenant, user_id: string, digest: string): boolean =>
   isSameDigest(invitations[user_id]?.digest ?? NO_DIGEST, digest) && invitations[user_id] !== undefined;
 
-/** Whether the issuer of the invitation may still invite this member. If the issuer has lost that right, it may not. */
+/** Whether the issuer of the invitation still has the right to invite this member. */
 const isStillAllowed = ({ members }: Tenant, { issuer_id }: Invitation, user_id: string): boolean => {
   const member = members[user_id];
   return member !== undefined && mayInvite(members[issuer_id]?.role, member.role);
@@ -72,7 +72,7 @@ export const maxRoleOf = ({ members, invitations }: Tenant, user_id: string): 'A
 
 /**
  * Accepts an invitation at the time `at` (RFC 3339 UTC). `key_id` is the id of the API key that the member gets.
- * Emits no event if the same invitation was accepted before; the caller then finds that the API key exists.
+ * Returns no events if the same invitation was accepted before; the caller then finds that the API key exists.
  * @throws Refusal unauthorized if the invitation was replaced, withdrawn or has expired; tenant_suspended
  */
 export const accept =

@@ -13,8 +13,8 @@ export const memberOf = (tenant: Tenant, user_id: string): Member => {
 };
 
 /**
- * Checks that only an OWNER adds, changes or removes an OWNER. `roles` are the roles of the member before and after the
- * change.
+ * Checks that only an OWNER adds, changes or removes an OWNER. `roles` are the roles of the changed member before and
+ * after the change.
  * @throws Refusal forbidden
  */
 export const assertMayChangeOwners = (callerRole: TenantRole, ...roles: TenantRole[]): void => {

@@ -1,20 +1,20 @@
 import { comparePositions, parseToken, type Recorded, tokenOf } from '../event.ts';
 import { Refusal } from '../refusal.ts';
 
-/** How many streams and events of a tenant the log has. Those of its destroyed keys do not count. */
+/** The numbers of streams and events of a tenant in the log, without the streams of its destroyed keys. */
 export type EventCounts = { readonly streams: number; readonly events: number };
 
 /**
- * What was erased. The counts are those of what the log still holds of the tenant: sealed contents among it can no
- * longer be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC). `key_id` is the id of
- * the platform's key that signs the receipt; earlier versions did not record it.
+ * The facts about an erasure. The counts include everything that the log still has of the tenant; encrypted contents
+ * among it can no longer be decrypted, because the data key was destroyed at `key_destroyed_at` (RFC 3339 UTC).
+ * `key_id` is the id of the platform's key that signs the receipt; earlier versions did not record it.
  */
 export type ErasureFacts = EventCounts & { readonly key_destroyed_at: string; readonly key_id?: string };
 
-/** The events that are counted so far: all of the tenant up to `counted_to` (a consistency token). */
+/** The counts so far: of all events of the tenant up to the position `counted_to` (a consistency token). */
 export type CountProgress = EventCounts & { readonly counted_to: string };
 
-/** What was removed outside the log: stored files, and messages that waited for runners. */
+/** The numbers of items that were removed outside the log: stored files, and messages that were waiting for runners. */
 export type RemovedRemains = { readonly blobs: number; readonly messages: number };
 
 export type TenantErasureEvent =
@@ -24,18 +24,22 @@ export type TenantErasureEvent =
   | { type: 'TenantErased'; data: ErasureFacts }
   | { type: 'TenantErasureCompleted'; data: RemovedRemains };
 
-/** The events with which the erasure of a tenant starts. It also closes the tenant, unless it is closed. */
+/** An event with which the erasure of a tenant starts. The second one closes the tenant, if it is not closed yet. */
 type StartEvent = Extract<TenantErasureEvent, { type: 'TenantErasureStarted' }> | { type: 'TenantClosed'; data: object };
 
 /** `position` is the position of TenantErased, as a consistency token. */
 export type ErasureRecord = ErasureFacts & { readonly position: string };
 
-/** When the data key was destroyed (RFC 3339 UTC), and the position of the event that records it, as a token. */
+/**
+ * The time at which the data key was destroyed (RFC 3339 UTC), and the position of the event that records it, as a
+ * consistency token.
+ */
 export type KeyDestruction = { readonly at: string; readonly position: string };
 
 /**
- * How far the erasure of a tenant is. Each field is null until its step is done: `key` when the data key is destroyed,
- * `record` when the events are counted, too. `is_completed`: rows, files and messages are removed, too.
+ * The progress of the erasure of a tenant. A field is null until its step is done: `key` until the data key is
+ * destroyed, `counted` until some events are counted, `record` until all are counted. `is_completed`: rows, files and
+ * messages are removed, too.
  */
 export type Erasure = {
   readonly key: KeyDestruction | null;
@@ -64,7 +68,7 @@ export const evolveErasure = (erasure: Erasure | null, { type, data, position }:
 };
 
 /**
- * Starts to erase the tenant. It is closed for good at once. Does nothing if the erasure has started.
+ * Starts to erase the tenant, and closes it for good. Does nothing if the erasure has already started.
  * @throws Refusal not_found
  */
 export const startErasure =
@@ -76,17 +80,19 @@ export const startErasure =
     return status === 'closed' ? [started] : [started, { type: 'TenantClosed', data: {} }];
   };
 
-/** Records that the data key is destroyed. Does nothing if that is recorded, or if no erasure has started. */
+/** Records that the data key is destroyed. Does nothing if this is already recorded, or if no erasure has started. */
 export const recordKeyDestroyed =
   (key_destroyed_at: string) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure && !erasure.key && !erasure.record ? [{ type: 'TenantDataKeyDestroyed', data: { key_destroyed_at } }] : [];
 
-/** Whether `token` is a later position than `other`. Null is before every position. */
+/** Whether `token` is a later position than `other`; null counts as earlier than every position. */
 const isAfter = (token: string, other: string | null): boolean =>
   other === null || comparePositions(parseToken(token)!, parseToken(other)!) > 0;
 
-/** Records how far the tenant's events are counted. Does nothing if another process has counted further. */
+/**
+ * Records the progress of counting the tenant's events. Does nothing if another process has recorded a later position.
+ */
 export const recordCounted =
   (progress: CountProgress) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>
@@ -94,7 +100,10 @@ export const recordCounted =
       ? [{ type: 'TenantEventsCounted', data: progress }]
       : [];
 
-/** Records what was erased. Does nothing if that is recorded, or if the data key is not destroyed. */
+/**
+ * Records the facts about the erasure. Does nothing if they are already recorded, or if the data key is not destroyed
+ * yet.
+ */
 export const recordErased =
   (counts: EventCounts, key_id: string) =>
   ({ erasure }: Erasable): TenantErasureEvent[] => {
@@ -102,12 +111,15 @@ export const recordErased =
     return [{ type: 'TenantErased', data: { key_destroyed_at: erasure.key.at, ...counts, key_id } }];
   };
 
-/** Records that nothing of the tenant is left outside the log. Does nothing if that is recorded. */
+/**
+ * Records that nothing of the tenant is left outside the log, which completes the erasure. Does nothing if this is
+ * already recorded.
+ */
 export const completeErasure =
   (removed: RemovedRemains) =>
   ({ erasure }: Erasable): TenantErasureEvent[] =>
     erasure?.record && !erasure.is_completed ? [{ type: 'TenantErasureCompleted', data: removed }] : [];
 
-/** The lines that the platform signs in the receipt of an erasure. */
+/** Returns the text that the platform signs in the receipt of an erasure. */
 export const receiptText = (tenant_id: string, { key_destroyed_at, position, streams, events }: ErasureRecord): string =>
   ['annals erasure receipt v1', tenant_id, key_destroyed_at, position, streams, events].join('\n');

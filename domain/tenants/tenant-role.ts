@@ -8,10 +8,13 @@ const INCLUDED_ROLES: Readonly<Record<TenantRole, readonly TenantRole[]>> = {
   AUDITOR: ['AUDITOR'],
 };
 
-/** Whether a role allows everything that the other one does. */
+/** Whether the role allows everything that the other one allows. */
 export const includesRole = (role: TenantRole, other: TenantRole): boolean => INCLUDED_ROLES[role].includes(other);
 
-/** Returns the lesser of two roles; null if neither includes the other: MEMBER and AUDITOR allow different things. */
+/**
+ * Returns the role that allows less; null if neither role includes the other: MEMBER and AUDITOR allow different
+ * things.
+ */
 export const lesserRole = (one: TenantRole, other: TenantRole): TenantRole | null => {
   if (includesRole(one, other)) return other;
   return includesRole(other, one) ? one : null;

@@ -4,9 +4,9 @@ import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
 const REASON = 'The subscription has changed';
 
 /**
- * Records what an event of the payment provider says about a subscription of the tenant. Changes the plan and its
- * status if they follow from it. A report that is older than the newest one of its subscription, or is known, changes
- * nothing. So the result is the same in whatever order the reports arrive.
+ * Records the state of a subscription of the tenant in an event of the payment provider. Changes the plan and its
+ * status if the subscriptions require it. Does nothing if the report is already recorded, or is older than the newest
+ * one of the subscription. So the result does not depend on the order in which reports arrive.
  * @throws Refusal not_found
  */
 export const recordSubscription =

@@ -50,8 +50,8 @@ export type Member = { role: TenantRole; created_at: string; since: string; by: 
 
 /**
  * The latest invitation of a member, with which they can get an API key once. `digest` is the HMAC-SHA-256 of its token
- * in hex. `key_id` is null until it is accepted. `max_role` limits the key (null: no limit; absent in the event:
- * ADMIN).
+ * in hex. `key_id` is null until the invitation is accepted. `max_role` is the highest role of the key (null: no limit;
+ * absent in the event: ADMIN).
  */
 export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null; max_role: 'ADMIN' | null };
 
@@ -73,12 +73,12 @@ export type Tenant = {
   is_mail_blocked_by_platform: boolean;
   closes_at: string | null;
   members: ById<Member>;
-  /** The latest invitation of each member who has one, by user id. */
+  /** Maps user ids to the latest invitation of the member. */
   invitations: ById<Invitation>;
   role_permissions: RolePermissions;
-  /** When each super-admin's read access to the tenant ends (RFC 3339 UTC), by user id. */
+  /** Maps the user ids of super-admins to the time at which their read access to the tenant ends (RFC 3339 UTC). */
   super_admin_access: ById<string>;
-  /** Null unless the tenant's data are being erased, or were. */
+  /** The progress of the erasure of the tenant's data; null if no erasure has started. */
   erasure: Erasure | null;
   created_at: string;
   updated_at: string;
@@ -136,7 +136,7 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
     case 'PaymentEventRecorded':
       return { subscriptions: withEntry(tenant.subscriptions, data.subscription_id, data, transient) };
     case 'TenantSettingsChanged':
-      // Access that was open when the tenant disallowed it does not come back when the tenant allows it again.
+      // When the tenant disallows super-admin access, open access ends for good: allowing it again does not restore it.
       return data.allow_superadmin_access === false ? { ...data, super_admin_access: {} } : data;
     case 'TenantSuspended':
       return { status: tenant.status === 'active' ? 'suspended' : tenant.status, is_suspended: true };
@@ -156,7 +156,8 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
       const members = withEntry(tenant.members, data.user_id, member, transient);
       if (data.role !== 'OWNER') return { members };
-      // Somebody who may not invite an OWNER can have issued the invitation, and know its token.
+      // The invitation is removed when the member's role changes: its issuer knows the token, and may not have the
+      // right to invite a member with the new role.
       return { members, invitations: withoutEntry(tenant.invitations, data.user_id, transient) };
     }
     case 'MemberRemoved':
@@ -212,8 +213,8 @@ export const create =
   };
 
 /**
- * Returns the tenant, with external mail as null if it is off without having been blocked by the platform. So `false`
- * counts as a change, and the platform can block external mail that is already off.
+ * Returns the tenant with external mail as null if it is off but not blocked by the platform. So `false` counts as a
+ * change, and the platform can block external mail that is already off.
  */
 const withUnsetMail = (tenant: Tenant): object =>
   tenant.external_mail_enabled || tenant.is_mail_blocked_by_platform ? tenant : { ...tenant, external_mail_enabled: null };

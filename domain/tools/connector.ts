@@ -20,7 +20,7 @@ export type ConnectorEvent = {
   };
 };
 
-/** The tools that a connector provides at present, by their ids. */
+/** The tools that a connector provides at present: tool ids mapped to tools. */
 export type Connector = { tools: ById<ConnectorTool & { created_at: string; updated_at: string }> };
 
 export const initial: Connector = { tools: {} };
@@ -36,7 +36,7 @@ export const evolve = ({ tools }: Connector, { at, data }: Recorded<ConnectorEve
   };
 };
 
-/** Replaces the tools that the connector provides. Without a difference, this appends no event. */
+/** Replaces the tools that the connector provides. Appends no event if nothing differs. */
 export const sync =
   (connector: string, tools: readonly ConnectorTool[]) =>
   ({ tools: present }: Connector): ConnectorEvent[] => {

@@ -14,13 +14,16 @@ export type ToolFields = {
 
 export type ToolEvent =
   | { type: 'ToolRegistered'; data: ToolFields }
-  /** A connector gets this id for the tool with this name. The connector's stream has what the tool is at present. */
+  /**
+   * The name is reserved for a tool of this connector, which gets this id. The present tool itself is in the stream of
+   * the connector.
+   */
   | { type: 'ToolReserved'; data: { connector: string; name: string } }
   | { type: 'ToolUpdated'; data: Partial<Omit<ToolFields, 'name'>> }
   | { type: 'ToolRemoved'; data: object };
 
 export type Tool = ToolFields & {
-  /** `provided`: a connector provides the tool, or has provided it. `removed`: its name is free for another tool. */
+  /** `provided`: a connector provides the tool, or provided it before. `removed`: its name is free for another tool. */
   status: 'absent' | 'live' | 'provided' | 'removed';
   id: string;
   tenant_id: string;
@@ -68,7 +71,11 @@ export const assertExists = (tool: Tool): void => {
   if (tool.status === 'absent' || tool.status === 'removed') throw new Refusal('not_found', 'There is no such tool');
 };
 
-/** Registers a tool of the tenant. A removed tool stays closed. @throws Refusal conflict if the name is taken */
+/**
+ * Registers a tool of the tenant. Returns no events if this generation of the name belongs to a removed tool: the
+ * caller then tries the next generation.
+ * @throws Refusal conflict if the name is taken
+ */
 export const register =
   (fields: ToolFields) =>
   (tool: Tool): ToolEvent[] => {
@@ -77,14 +84,15 @@ export const register =
     return [{ type: 'ToolRegistered', data: fields }];
   };
 
-/** Reserves the id of a tool for the connector that provides it. */
+/** Reserves the name and id of a tool for the connector that provides it. */
 export const reserve =
   (connector: string, name: string) =>
   (tool: Tool): ToolEvent[] =>
     tool.status === 'absent' ? [{ type: 'ToolReserved', data: { connector, name } }] : [];
 
 /**
- * Changes a tool. The name is its unique key and cannot change; of a connector's tool, only the input schema can.
+ * Changes a tool. The name cannot change, because it is the unique key. Of a connector's tool, only the input schema
+ * can change.
  * @throws Refusal not_found, conflict
  */
 export const update =

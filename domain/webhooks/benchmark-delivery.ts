@@ -8,14 +8,14 @@ import { partsField } from './delivery-body.ts';
 export const BENCHMARK_PROVIDER = 'benchmark';
 
 /**
- * The facts of a message with a benchmark run. It is a delivery: it is recorded, sent to a runner, acknowledged and
- * sent again like one of a provider. Its id is that of the run. `integration_id` is the id of the benchmark.
+ * The facts of a delivery with the message of a benchmark run. It is recorded, sent to a runner, acknowledged and sent
+ * again like a delivery of a provider. The delivery has the id of the run; `integration_id` is the id of the benchmark.
  */
 export type BenchmarkDeliveryFacts = DeliveryFacts & { provider: typeof BENCHMARK_PROVIDER; benchmark: string };
 
 const JSON_TYPE = 'application/json';
 
-/** Returns the JSON of the message. The tasks are the lines of the dataset, unchanged. */
+/** Returns the JSON text of the message. It contains the tasks as the unchanged lines of the dataset. */
 const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
   const { id: run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at } = run;
   const head = { run_id, benchmark, harness, evaluator_strategy, evaluator_config, trajectory_builder, expires_at };
@@ -23,7 +23,7 @@ const contentOf = (run: BenchmarkRun, tasks: readonly Task[]): string => {
   return `${JSON.stringify(head).slice(0, -1)},"tasks":[${items.join(',')}]}`;
 };
 
-/** Returns the facts and the body of the message that sends a run to its agent. `at` is RFC 3339 UTC. */
+/** Returns the facts and the body of the delivery that sends a run to its agent. `at` is RFC 3339 UTC. */
 export const benchmarkDelivery = (
   run: BenchmarkRun,
   tasks: readonly Task[],

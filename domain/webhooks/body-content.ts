@@ -2,29 +2,32 @@ import type { BodyVerdict, Media } from './body-inspection.ts';
 import { payloadOf, replacePayload } from './form-payload.ts';
 import { replaceValues, type ValuePath } from './json-values.ts';
 
-/** Returns another text, or the same one if it is not to change. */
+/** Returns another text, or the same text if it must not change. */
 export type MapText = (text: string) => string;
 
 /**
- * The content of a delivery's body, as the checks of the content see it. It decodes the body at most once, when a check
- * first needs it.
+ * The content of a delivery's body for the checks of the content. The body is decoded at most once, when a check first
+ * needs it.
  */
 export type BodyContent = {
   readonly bytes: Uint8Array;
-  /** The body as it is, decoded as UTF-8. JSON escapes and percent-encoding are not decoded. */
+  /** The body decoded as UTF-8. JSON escapes and percent-encoding are not decoded. */
   readonly text: () => string;
   /**
-   * The decoded texts in the body. Of JSON: the names and the values that are strings, and the numbers as they are
-   * written. Of a form: the names and the values of its fields, or the texts of the JSON in its field `payload`.
+   * The decoded texts in the body. If it is JSON: the member names, the strings, and the numbers as they are written.
+   * If it is a form: the names and values of its fields, or the texts of the JSON in its field `payload`.
    */
   readonly texts: () => readonly string[];
-  /** The parsed JSON of the body or of the field `payload`. Of another form: its fields. */
+  /** The parsed JSON of the body or of the field `payload`. If it is a form without JSON: its fields. */
   readonly document: () => unknown;
-  /** Returns the body with each of its `texts` mapped; the same bytes if no text changes. JSON stays valid JSON. */
+  /**
+   * Applies `map` to each of the `texts`, and returns the resulting body. Returns the same bytes if no text changes.
+   * JSON stays valid JSON.
+   */
   readonly mapTexts: (map: MapText) => Uint8Array;
   /**
-   * Returns the body with the values of the `document` at these paths replaced by a text. JSON is written again without
-   * blanks, and its numbers keep their digits.
+   * Returns the body in which the values of the `document` at these paths are replaced by a text. JSON is written again
+   * without whitespace, and its numbers keep their digits.
    */
   readonly replaceAt: (paths: readonly ValuePath[], text: string) => Uint8Array;
 };
@@ -32,7 +35,7 @@ export type BodyContent = {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The strings and the numbers of a valid JSON text. */
+/** Matches the strings and the numbers of a valid JSON text. */
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 const decodeToken = (token: string): string => {
@@ -51,7 +54,7 @@ const mapJson = (json: string, map: MapText): string =>
 
 const formFields = (form: string): [string, string][] => [...new URLSearchParams(form)];
 
-/** Maps names and values of a form. If one changes, the whole form is encoded again. */
+/** Applies `map` to the names and values of a form. If one of them changes, the whole form is encoded again. */
 const mapForm = (form: string, map: MapText): string => {
   const fields = formFields(form);
   const mapped = fields.map(([name, value]): [string, string] => [map(name), map(value)]);
@@ -59,15 +62,17 @@ const mapForm = (form: string, map: MapText): string => {
   return isChanged ? new URLSearchParams(mapped).toString() : form;
 };
 
-/** Replaces the values of the fields with these names. Of fields with the same name, all are replaced. */
+/**
+ * Replaces the values of the fields with these names. If several fields have the same name, all of them are replaced.
+ */
 const replaceFields = (form: string, paths: readonly ValuePath[], text: string): string => {
   const names = new Set(paths.map(([name]) => name));
   return new URLSearchParams(formFields(form).map(([name, value]) => [name, names.has(name) ? text : value])).toString();
 };
 
 /**
- * Returns the JSON of the body, or of the field `payload` of a form. Of another form, returns its names and values in
- * UTF-8, each between spaces.
+ * Returns the JSON of the body, or of the field `payload` of a form. For a form without JSON, returns its names and
+ * values in UTF-8, each between spaces.
  */
 export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): Uint8Array => {
   if (media === 'json') return bytes;
@@ -75,7 +80,7 @@ export const plainBytes = (bytes: Uint8Array, media: Media, json: Extract<BodyVe
   return encoder.encode(` ${formFields(decoder.decode(bytes)).flat().join('  ')}  `);
 };
 
-/** How to read and change the text that a body contains: the JSON, or the form. */
+/** The functions that read and change the texts of a body: one set for JSON, and one for forms. */
 type Format = {
   readonly texts: (text: string) => string[];
   readonly parse: (text: string) => unknown;
@@ -91,7 +96,7 @@ const FORM_FORMAT: Format = {
   replace: replaceFields,
 };
 
-/** Returns what `find` finds, which is called only once. */
+/** Returns a function that calls `find` only the first time, and then returns the same result. */
 const once = <T>(find: () => T): (() => T) => {
   let found: { readonly value: T } | undefined;
   return () => {
@@ -101,8 +106,8 @@ const once = <T>(find: () => T): (() => T) => {
 };
 
 /**
- * Returns the content of a body. `json` is the result of its inspection: a body that is not JSON, or nested too deeply,
- * has no content to check.
+ * Returns the content of a body. `json` is the result of the inspection of the body. If it says that the body is not
+ * JSON, or is nested too deeply, there is no content to check.
  */
 export const bodyContent = (bytes: Uint8Array, media: Media, json: Extract<BodyVerdict, 'json' | 'form'>): BodyContent => {
   const isPayload = media === 'form' && json === 'json';

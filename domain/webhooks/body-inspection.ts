@@ -21,15 +21,15 @@ export const mediaOf = (contentType: string): Media | null => {
 /** How a provider uses forms. `payload`: the field `payload` contains JSON. `fields`: the fields are the data. */
 export type FormUse = 'payload' | 'fields';
 
-/** What to find out about a body. `pointers` are JSON pointers to the fields whose values are needed. */
+/** The input of an inspection. `pointers` are JSON pointers to the fields whose values are needed. */
 export type BodyQuestion = { readonly media: Media; readonly forms: FormUse; readonly pointers: readonly string[] };
 
 /** `form`: the body is a form whose fields are the data. */
 export type BodyVerdict = JsonVerdict | 'form';
 
 /**
- * `sha256` is the SHA-256 of the body, in hex. `fields` has the values of the fields asked for: texts, and whole
- * numbers as decimal texts. A field that is missing, or has another type, is missing here, too.
+ * `sha256` is the SHA-256 of the body, in hex. `fields` maps the requested JSON pointers to values: texts, and whole
+ * numbers as decimal texts. A field that does not exist, or has another type, has no entry.
  */
 export type InspectedBody = {
   readonly sha256: string;
@@ -38,7 +38,8 @@ export type InspectedBody = {
 };
 
 /**
- * Computes the digest of a body, checks whether it is JSON, and reads fields. The time grows with the size of the body.
+ * Computes the digest of a body, checks whether it is JSON, and reads the requested fields. The time is proportional to
+ * the size of the body.
  */
 export const inspectBody = (question: BodyQuestion, body: Uint8Array): InspectedBody => {
   const json = jsonOf(question, body);
@@ -46,8 +47,8 @@ export const inspectBody = (question: BodyQuestion, body: Uint8Array): Inspected
 };
 
 /**
- * Checks whether a body is JSON that is not nested too deeply. Of a form, only its field `payload` is checked. Whether
- * a form needs that field depends on the provider.
+ * Checks whether a body is JSON that is not nested too deeply. If the provider uses forms with a field `payload`, only
+ * this field of a form is checked.
  */
 export const jsonOf = ({ media, forms }: Pick<BodyQuestion, 'media' | 'forms'>, body: Uint8Array): BodyVerdict => {
   const json = media === 'json' ? body : payloadOf(body);
@@ -68,7 +69,10 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.by
 
 const formFields = (form: Uint8Array): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(textOf(form)));
 
-/** The value at a JSON pointer. A number that has lost digits is missing: two such numbers could look the same. */
+/**
+ * Returns the value at a JSON pointer as text; null if it is missing or has another type. A number that cannot be
+ * represented exactly counts as missing, because two such numbers could look the same.
+ */
 const textAt = (document: unknown, pointer: string): string | null => {
   let value = document;
   for (const part of pointer.slice(1).split('/')) {

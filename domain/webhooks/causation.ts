@@ -1,20 +1,23 @@
 /**
- * The name of the line with which an agent says which delivery made it act, in whatever it writes: a Git trailer in a
- * commit message, a line of a comment, or an HTTP header. Its value is the id of that delivery. Deliveries that result
- * from it have the line in their body, or in this header.
+ * When an agent acts because of a delivery, it writes a line with this name and the id of the delivery into what it
+ * creates: a Git trailer in a commit message, a line of a comment, or an HTTP header. A delivery that results from this
+ * has the line in its body, or has this header.
  */
 export const CAUSE_NAME = 'Annals-Delivery';
 
 /**
- * The delivery that led to another one. `depth`: how many deliveries led to that other one, one after another, at least
- * 1.
+ * The delivery that led to another one. `depth` is the length of the chain of deliveries that led to that other one, at
+ * least 1.
  */
 export type Cause = { readonly delivery_id: string; readonly depth: number };
 
-/** Of the ids in one delivery, only this many different ones are looked up. */
+/** The maximum number of different ids in one delivery that are looked up. */
 const MAX_IDS = 4;
 const NAME_BYTES = new TextEncoder().encode(CAUSE_NAME);
-/** Between name and id: a colon or an equals sign and blanks, as they are, percent-encoded or as `+`. */
+/**
+ * Matches the separator between name and id (a colon or an equals sign, and spaces; also percent-encoded, or with `+`
+ * for spaces), and the id.
+ */
 const VALUE = /^(?::|=|%3A|%3D)(?: |\+|%20)*(c[a-z0-9]{24})(?![a-zA-Z0-9])/i;
 const MAX_VALUE_BYTES = 64;
 
@@ -32,8 +35,8 @@ const idsInBytes = (bytes: Uint8Array): string[] => {
 const NONE: readonly string[] = [];
 
 /**
- * Returns the ids that a delivery names as its cause, at most four: in the header, and in the chunks of its body.
- * Nobody has checked that they are ids of deliveries.
+ * Returns the ids that a delivery names as its cause, at most four: from the header, and from the chunks of its body.
+ * The ids are not verified.
  */
 export const namedCauses = (header: string | undefined, chunks: readonly Uint8Array[]): readonly string[] => {
   const inHeader = header === undefined ? undefined : /^\s*(c[a-z0-9]{24})\s*$/.exec(header)?.[1];

@@ -5,12 +5,12 @@ import { type BodyContent, plainBytes } from './body-content.ts';
 import type { GuardrailVerdict } from './guardrail.ts';
 import type { CheckedBody } from './guardrail-evaluation.ts';
 
-/** How many names or tags a verdict lists at most. */
+/** The maximum number of names or tags that a verdict lists. */
 const MAX_NOTED = 20;
 
 /**
- * Returns what the body may contain, as a number for `contentVerdicts`. 0: the body has nothing to label. One pass over
- * the bytes, in a few microseconds for 2 KB.
+ * Returns what the body may contain, as bits for `contentVerdicts`; 0 if there is nothing to label. Takes a few
+ * microseconds for 2 KB.
  */
 export const contentSignals = ({ bytes, media, json }: CheckedBody): number => possibleContent(plainBytes(bytes, media, json));
 
@@ -30,8 +30,8 @@ const injectionVerdict = (content: BodyContent, signals: number): GuardrailVerdi
 };
 
 /**
- * The built-in checks of the content of every delivery. They label a body with secrets or card numbers, and one that
- * seems to instruct a language model. `signals`: what `contentSignals` has returned for the body.
+ * Runs the built-in checks of the content, which apply to every delivery. They label a body that contains secrets or
+ * card numbers, or that seems to instruct a language model. `signals` is the result of `contentSignals` for the body.
  */
 export const contentVerdicts = (content: BodyContent, signals: number): readonly GuardrailVerdict[] => [
   ...redactionVerdict(content, signals),

@@ -8,9 +8,9 @@ import type { DeliveryFacts } from './delivery.ts';
 export const CRON_PROVIDER = 'cron';
 
 /**
- * The facts of a message from a cron job to an agent. It is a delivery: it is recorded, sent to a runner, acknowledged
- * and sent again like one of a provider. `integration_id` is the id of the job, `provider_delivery_id` that of the
- * occurrence.
+ * The facts of a delivery with the message of a cron job to an agent. It is recorded, sent to a runner, acknowledged
+ * and sent again like a delivery of a provider. `integration_id` is the id of the job, `provider_delivery_id` the id of
+ * the occurrence.
  */
 export type CronDeliveryFacts = DeliveryFacts & { provider: typeof CRON_PROVIDER; cron: CronOrigin };
 
@@ -33,9 +33,9 @@ const typeOf = (body: Uint8Array): string => {
 };
 
 /**
- * Returns what a job's message to an agent contains, and its media type: the body of the job, or without one a JSON
- * object that names the run. The media type is that of the job's header content-type, or else it is found from the
- * body.
+ * Returns the body and the media type of a job's message to an agent. The body is that of the job; if it has none, it
+ * is a JSON object that describes the run. The media type is the header content-type of the job; if it has none, the
+ * type is derived from the body.
  */
 const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { readonly content_type: string; readonly body: Uint8Array } => {
   const { job_id, name, occurrence_id, due_at } = origin;
@@ -46,10 +46,10 @@ const contentOf = ({ body_bytes, headers }: CronJob, origin: CronOrigin): { read
   return { content_type: declared ?? typeOf(body), body };
 };
 
-/** The run for which a job sends a message, the agent that gets it, and when. */
+/** The run for which a job sends a message, the agent that gets the message, and the time. */
 export type CronMessage = { readonly occurrence_id: string; readonly due_at: string; readonly agent_id: string; readonly at: string };
 
-/** Returns the facts and the body of the message that a job sends to an agent. */
+/** Returns the facts and the body of the delivery with which a job sends a message to an agent. */
 export const cronDelivery = (
   job: CronJob,
   { occurrence_id, due_at, agent_id, at }: CronMessage,

@@ -8,10 +8,10 @@ import { signedMessage } from './signed-message.ts';
 
 export const HeaderName = text(1, 64).regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header');
 
-/** A header name, or a JSON pointer to a field of the body. */
+/** A schema for a header name, or a JSON pointer to a field of the body. */
 export const FieldSource = displayText(1, 256).regex(/^(?:\/.*|[A-Za-z0-9-]{1,64})$/, 'must be the name of a header, or a JSON pointer');
 
-/** The settings of an integration that only some providers have. */
+/** A schema for the settings that only integrations of some providers have. */
 export const IntegrationOptions = z.strictObject({
   algorithm: z
     .enum(['sha256', 'sha1', 'sha512', 'ed25519'])
@@ -54,7 +54,7 @@ const checkMessage = ({ signed_message = '{body}', timestamp_header }: Integrati
     throw invalid(pointer, isTimed ? 'must contain {timestamp} once' : 'needs timestamp_header to contain {timestamp}');
 };
 
-/** Checks that a provider has these options, and that they fit together. @throws Refusal invalid */
+/** Checks that the provider has these options, and that they can be combined. @throws Refusal invalid */
 export const checkOptions = (provider: Provider, options: IntegrationOptions): void => {
   const allowed = OPTIONS_OF[provider] ?? [];
   for (const name of Object.keys(options))

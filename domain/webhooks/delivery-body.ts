@@ -1,8 +1,8 @@
 import { streamName } from '../event.ts';
 
 /**
- * The streams of bodies that are too large for one event. Each stream holds the chunks of one body. Its name contains
- * the delivery id and the SHA-256 of the body.
+ * The bodies that are too large for one event. Each stream has the chunks of one body, and is named by the delivery id
+ * and the SHA-256 of the body.
  */
 export const category = 'deliverybody';
 
@@ -21,7 +21,8 @@ export type ChunkedBody = { readonly length: number; readonly chunks: readonly U
 export type ReceivedBody = Uint8Array | ChunkedBody;
 
 /**
- * Returns these bytes as a body: in chunks if they are too many for one event. The chunks share the memory of `bytes`.
+ * Returns these bytes as a body, divided into chunks if they are too many for one event. The chunks share the memory of
+ * `bytes`.
  */
 export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
   if (bytes.length <= CHUNK_BYTES) return bytes;
@@ -31,12 +32,12 @@ export const receivedBody = (bytes: Uint8Array): ReceivedBody => {
 
 export const chunksOf = (body: ReceivedBody): readonly Uint8Array[] => (body instanceof Uint8Array ? [body] : body.chunks);
 
-/** The data are sealed in the log (see sealed-data.ts). */
+/** The data are a chunk of the body. They are encrypted in the log (see sealed-data.ts). */
 export type DeliveryBodyEvent = { type: 'DeliveryBodyPart'; data: Uint8Array };
 
 /**
- * Returns the field `parts` for a delivery with a body of `size` bytes: the number of chunks. Returns no field if the
- * delivery's own event holds the complete body.
+ * Returns the field `parts` (the number of chunks) for a delivery with a body of `size` bytes. Returns no field if the
+ * event of the delivery contains the complete body.
  */
 export const partsField = (size: number): { parts?: number } => (size > CHUNK_BYTES ? { parts: Math.ceil(size / CHUNK_BYTES) } : {});
 
@@ -44,7 +45,7 @@ export const partsField = (size: number): { parts?: number } => (size > CHUNK_BY
 export const chunkAt = (body: ReceivedBody, part: number): Uint8Array =>
   body instanceof Uint8Array ? body.subarray(part * CHUNK_BYTES, (part + 1) * CHUNK_BYTES) : body.chunks[part]!;
 
-/** The id in the name of the stream of a body. */
+/** Returns the id in the stream name of a body. */
 export const chunksId = (delivery_id: string, sha256: string): string => `${delivery_id}.${sha256}`;
 
 export const chunkStream = (tenant: string, delivery_id: string, sha256: string): string =>

@@ -2,12 +2,13 @@ import type { InspectedBody } from './body-inspection.ts';
 import { firstHeader, type SignedRequest } from './signature.ts';
 
 /**
- * Where the delivery id or the name of the event is: in the first of these headers that the request has, or else in the
- * first of these fields of the body that exists. `orDigest`: otherwise the id is the SHA-256 of the body.
+ * Where a request has the delivery id or the event name: in the first of these headers that is present or, if none is,
+ * in the first of these body fields that exists. `orDigest`: if there is no such field either, the SHA-256 of the body
+ * is the id.
  */
 export type ValueSource = { readonly headers: readonly string[]; readonly pointers: readonly string[]; readonly orDigest?: true };
 
-/** The texts that a request gives as its delivery id and event name. They may be missing or malformed. */
+/** The delivery id and the event name in a request. They can be missing or malformed. */
 export type DeliveryIdentity = { readonly delivery: string | undefined; readonly event: string | undefined };
 
 const MAX_NAME_BYTES = 255;
@@ -16,7 +17,7 @@ const VALUE_SEPARATOR = ', ';
 /** UTF-8 needs at most this many bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Returns the value that a source gives. Without the inspected body, only headers are read. */
+/** Returns the value that a source refers to. If no inspected body is given, only headers are read. */
 export const valueFrom = (
   { headers, pointers, orDigest }: ValueSource,
   request: Pick<SignedRequest, 'header'>,
@@ -29,10 +30,10 @@ export const valueFrom = (
   return orDigest && body.sha256;
 };
 
-/** Whether a provider's delivery id is valid: one value of 1 to 255 bytes without control characters. */
+/** Whether the delivery id of a provider is valid: one value of 1 to 255 bytes without control characters. */
 export const isDeliveryId = (id: string): boolean => id.length > 0 && isPlain(id);
 
-/** Returns the event name to store; null if it is absent, or is not one value like a delivery id. */
+/** Returns the event name to store; null if it is absent, or is not valid by the rules for delivery ids. */
 export const eventName = (name: string | undefined): string | null => (name && isPlain(name) ? name : null);
 
 const hasMoreBytes = (text: string, max: number): boolean =>

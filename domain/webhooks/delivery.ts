@@ -10,7 +10,7 @@ import type { MatchedSecret } from './signature.ts';
 
 export const category = 'delivery';
 
-/** Everything about a webhook delivery except its body. It is stored as `facts` in the metadata of the event. */
+/** Everything about a delivery except its body. It is stored as `facts` in the metadata of the event. */
 export type DeliveryFacts = GuardrailResult & {
   integration_id: string;
   agent_id: string;
@@ -26,13 +26,16 @@ export type DeliveryFacts = GuardrailResult & {
    * has empty data.
    */
   parts?: number;
-  /** How the data of the event are sealed; undefined if they are not, or were opened. */
+  /** How the data of the event are encrypted; undefined if they are not encrypted, or were decrypted after reading. */
   sealed?: SealedWith;
   matched_secret: MatchedSecret | null;
   received_at: string;
-  /** Set only if something in the body was replaced: what, by tag. The event then has the redacted body. */
+  /**
+   * Set only if a part of the body was replaced: the number of replaced parts for each tag. The data of the event are
+   * then the redacted body.
+   */
   redactions?: readonly RedactionHit[];
-  /** Set only if an earlier delivery led to this one: that delivery, and how many led to each other so far. */
+  /** Set only if an earlier delivery led to this one: that delivery, and the length of the chain of deliveries. */
   cause?: Cause;
   /** Set only if the request had a trace context: its header `traceparent` (W3C). */
   traceparent?: string;
@@ -44,13 +47,15 @@ export type DeliveryFacts = GuardrailResult & {
   benchmark?: string;
   /** Set only for mail: where it was received. */
   mail?: MailOrigin;
-  /** Set only while the message of a redelivery is made, never stored: the id of the event of the accepted delivery. */
+  /**
+   * Set only while the message of a redelivery is created, never stored: the id of the event of the accepted delivery.
+   */
   redelivery_of?: string;
 };
 
 /**
- * `repeats` is set if the broker had lost a message: the new message repeats the one that the event with this id had
- * started, with the same CloudEvents id. So a runner that has processed the lost message does not process the new one.
+ * `repeats` is set if the broker has lost a message: the id of the event that started the lost message. The new message
+ * has the same CloudEvents id, so a runner that has processed the lost message does not process the new one.
  */
 type RequeuedFields = { agent_id: string; repeats?: string };
 
@@ -132,7 +137,7 @@ export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): it is not for a runner`);
 };
 
-/** The events with which a delivery to an agent begins. */
+/** The types of the first events of deliveries that are sent to an agent. */
 const ACCEPTED: readonly string[] = [
   'WebhookAccepted',
   'SkillWebhookCalled',
@@ -141,10 +146,10 @@ const ACCEPTED: readonly string[] = [
   'MailReceived',
 ] satisfies DeliveryEvent['type'][];
 
-/** Whether a delivery to an agent begins with an event of this type. */
+/** Whether an event of this type is the first one of a delivery that is sent to an agent. */
 export const isAccepted = (type: string): boolean => ACCEPTED.includes(type);
 
-/** The refusal to send a delivery to a runner that is not for one. */
+/** Returns the refusal to send a delivery to a runner if it must not go to a runner. */
 export const undeliverable = (detail: string) => conflict('/path/delivery_id', 'not_deliverable', detail);
 
 /** Sends an accepted delivery to the runners of an agent in a new message. @throws Refusal not_found, conflict */
@@ -156,8 +161,9 @@ export const requeue =
   };
 
 /**
- * Like `requeue`, but only if the delivery's last message is the one with this id, which was given up. So a repeat, or
- * a second process that does the same, sends nothing. @throws Refusal not_found, conflict
+ * Like `requeue`, but does nothing unless the message with this id is the delivery's last one, and was given up. So a
+ * repeated request, or a second process, does not send the delivery twice.
+ * @throws Refusal not_found, conflict
  */
 export const requeueDead =
   (message_id: string, agent_id: string) =>
@@ -165,8 +171,9 @@ export const requeueDead =
     delivery.message_id === message_id ? requeue(agent_id)(delivery) : [];
 
 /**
- * Sends a message again that the broker has lost, if it is the delivery's last message. The runner gets it with the
- * same id. @throws Refusal not_found, conflict
+ * Sends a message that the broker has lost again, with the same CloudEvents id. Does nothing unless it is the
+ * delivery's last message.
+ * @throws Refusal not_found, conflict
  */
 export const repeatLost =
   (message_id: string) =>
@@ -177,8 +184,9 @@ export const repeatLost =
   };
 
 /**
- * Returns the event from which the message of a redelivery is made: the accepted delivery, with the id, the position
- * and the time of the event that requests the redelivery. So a runner does not take it for a message that it knows.
+ * Returns the event from which the message of a redelivery is created: the accepted delivery, but with the id, the
+ * position and the time of the event that requested the redelivery. The new id makes the runner process the message
+ * although it has processed the earlier one.
  */
 export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Recorded): Recorded => {
   const { event_id, position, at, data } = requeued;
@@ -188,8 +196,8 @@ export const redeliveredEvent = (requeued: Recorded<DeliveryEvent>, accepted: Re
 };
 
 /**
- * Returns the event from which the message of a requeued delivery is made. For a lost message, that is the event that
- * had started it: one of `earlier`, the delivery's events.
+ * Returns the event from which the message of a requeued delivery is created. For a lost message, this is the event
+ * that had started it. `earlier` are the events of the delivery.
  */
 export const messageSource = (requeued: Recorded<DeliveryEvent>, accepted: Recorded, earlier: readonly Recorded[]): Recorded => {
   const { repeats } = requeued.data as RequeuedFields;

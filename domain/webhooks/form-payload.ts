@@ -14,7 +14,7 @@ export const payloadOf = (form: Uint8Array): Uint8Array | null => {
   return decodeField(form.subarray(start, end < 0 ? form.length : end));
 };
 
-/** Returns the form with another value in the field that `payloadOf` reads. All other bytes stay the same. */
+/** Returns the form with another value in the field that `payloadOf` reads. All other bytes stay unchanged. */
 export const replacePayload = (form: Uint8Array, payload: string): Uint8Array => {
   const start = fieldStart(form);
   const end = form.indexOf(AMPERSAND, start);

@@ -7,38 +7,40 @@ import { type BlockReason, block, type GuardrailVerdict, pass } from './guardrai
 import type { GuardrailRule } from './guardrail-rule.ts';
 import type { ValuePath } from './json-values.ts';
 
-/** What the rules check, apart from the body. `size` is that of the body as received, in bytes. */
+/** What the rules check, apart from the body. `size` is the size of the received body in bytes. */
 export type RuleSubject = { readonly size: number; readonly event: string | null; readonly causationDepth: number };
 
-/** A body to check. The results of its inspection say how to read it. */
+/** A body to check. `media` and `json` are results of its inspection, and say how to read it. */
 export type CheckedBody = { readonly bytes: Uint8Array; readonly media: Media; readonly json: Extract<BodyVerdict, 'json' | 'form'> };
 
 /** A compiled pattern. */
 export type TextPattern = {
-  /** The number of instructions: the time per character is at most proportional to it. */
+  /** The number of instructions of the compiled pattern. The time per character is at most proportional to it. */
   readonly size: number;
   readonly test: (text: string) => boolean;
-  /** Replaces every match, and counts them. */
+  /** Replaces every match, and returns the text and the number of matches. */
   readonly replace: (text: string, replacement: string) => { readonly text: string; readonly count: number };
 };
 
 /** A compiled JSONPath query. */
 export type JsonQuery = {
   readonly selects: (document: unknown) => boolean;
-  /** Where the selected values are. */
+  /** Returns the paths of the selected values. */
   readonly paths: (document: unknown) => readonly ValuePath[];
 };
 
-/** What compiles the parts of rules, and finds texts that look like instructions to a language model. */
+/**
+ * Functions that compile patterns and JSONPath queries, and find texts that look like instructions to a language model.
+ */
 export type RuleTools = {
   readonly compilePattern: (pattern: string) => TextPattern;
   readonly compileQuery: (path: string) => JsonQuery;
   readonly findInjection: (text: string) => readonly string[];
 };
 
-/** A redacted body, and what was replaced. */
+/** A redacted body, and the replaced matches. */
 type Redacted = { readonly bytes: Uint8Array; readonly hits: readonly RedactionHit[] };
-/** What a rule has found. `redact` returns the body without it. */
+/** A finding of a rule. `redact` returns the body without the matches. */
 type Finding = { readonly note: string; readonly redact?: () => Redacted };
 type Find = (subject: RuleSubject, content: BodyContent) => Finding | null;
 type CompiledRule = Pick<GuardrailRule, 'name' | 'kind' | 'action'> & { readonly find: Find };
@@ -51,7 +53,7 @@ const finding = (applies: boolean, note: string): Finding | null => (applies ? {
 
 type RedactText = (text: string) => { readonly text: string; readonly hits: readonly RedactionHit[] };
 
-/** Redacts each text of a body. */
+/** Redacts each text of a body with `redact`. */
 const redactTexts = (content: BodyContent, redact: RedactText): Redacted => {
   const hits: RedactionHit[] = [];
   const bytes = content.mapTexts((text) => {
@@ -62,7 +64,7 @@ const redactTexts = (content: BodyContent, redact: RedactText): Redacted => {
   return { bytes, hits: sumHits(hits) };
 };
 
-/** Replaces what patterns match, one pattern after another. */
+/** Returns a function that replaces the matches of all patterns, one pattern after another. */
 const redactPatterns =
   (patterns: readonly CompiledRedaction[]): RedactText =>
   (original) => {
@@ -83,7 +85,7 @@ const patternFind =
       ? { note: 'the pattern matches', redact: () => redactTexts(content, redactPatterns([{ tag, pattern }])) }
       : null;
 
-/** Finds what the built-in detectors detect. */
+/** Returns the check of a rule that uses the built-in detectors. */
 const detectorFind =
   (detectors: readonly Detector[]): Find =>
   (_, content) => {
@@ -138,8 +140,8 @@ const findOf = ({ name, kind, options }: GuardrailRule, tools: RuleTools): Find 
 };
 
 /**
- * What the rules decide about a delivery. `bytes` is the redacted body; null if nothing is redacted. `redactions` is
- * what was replaced in it, by tag.
+ * The decision of the rules about a delivery. `bytes` is the redacted body; null if nothing was redacted. `redactions`
+ * counts the replaced parts for each tag.
  */
 export type RulesResult = {
   readonly verdicts: readonly GuardrailVerdict[];
@@ -148,15 +150,15 @@ export type RulesResult = {
   readonly redactions: readonly RedactionHit[];
 };
 
-/** Evaluates the rules for which it was created, in their order. Ends with the first one that blocks. */
+/** Evaluates compiled rules in their order. The first rule that blocks ends the evaluation. */
 export type EvaluateRules = (subject: RuleSubject, body: CheckedBody) => RulesResult;
 
-/** The body and the verdicts so far. */
+/** The present body, and the verdicts and redactions so far. */
 type Progress = { content: BodyContent; redactions: RedactionHit[]; readonly verdicts: GuardrailVerdict[]; readonly body: CheckedBody };
 
 const TOO_LARGE = `the body cannot be redacted: it has, or would have, more than ${CHUNK_BYTES} bytes`;
 
-/** Replaces the body by a redacted one. @returns why the delivery is blocked; null if it is not */
+/** Replaces the body by a redacted one. @returns why the delivery must be blocked; null if it need not be */
 const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redacted): BlockReason | null => {
   const { verdicts, redactions, body } = progress;
   if (body.bytes.length > CHUNK_BYTES || bytes.length > CHUNK_BYTES) {
@@ -169,7 +171,7 @@ const applyRedaction = (progress: Progress, rule: string, { bytes, hits }: Redac
   return null;
 };
 
-/** Applies one rule. @returns why it blocks the delivery; null if it does not */
+/** Applies one rule. @returns why the delivery must be blocked; null if it need not be */
 const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRule, subject: RuleSubject): BlockReason | null => {
   const found = find(subject, progress.content);
   if (!found) {
@@ -185,8 +187,9 @@ const applyRule = (progress: Progress, { name, kind, action, find }: CompiledRul
 const REDACTION = 'redaction';
 
 /**
- * Compiles rules and redaction patterns, which have been checked before. Rules of the kind `rate` must not be among
- * them. @throws Error if a pattern or a query is not usable
+ * Compiles rules and redaction patterns that have been checked before. The list must not contain rules of the kind
+ * `rate`.
+ * @throws Error if a pattern or a query cannot be compiled
  */
 export const compileRules = (rules: readonly GuardrailRule[], patterns: readonly RedactionPattern[], tools: RuleTools): EvaluateRules => {
   const compiled = rules.map((rule): CompiledRule => ({ ...rule, find: findOf(rule, tools) }));

@@ -3,7 +3,7 @@ import { displayText, integer } from '../fields.ts';
 import { DETECTORS } from '../redaction/detectors.ts';
 import { MAX_BODY_BYTES } from './delivery-body.ts';
 
-/** The maximum number of rules of a tenant, and of an integration. */
+/** The maximum number of rules of a tenant. The same limit applies to the rules of an integration. */
 export const MAX_RULES = 50;
 /** Deliveries with a greater depth of causation are blocked. AWS Lambda stops recursive calls at the same number. */
 export const MAX_CAUSATION_DEPTH = 16;
@@ -18,7 +18,8 @@ export const GUARDRAIL_ACTIONS = ['block', 'redact', 'label'] as const;
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number];
 
 /**
- * The names of checks that the platform makes itself. A rule must not have such a name: its verdicts would look alike.
+ * The names of the checks that the platform makes itself. A rule must not have such a name, because their verdicts
+ * could not be told apart.
  */
 export const RESERVED_NAMES: readonly string[] = [
   'json',
@@ -91,7 +92,7 @@ type Fault = { readonly path: readonly string[]; readonly message: string };
 
 type Fields = { readonly kind: GuardrailKind; readonly options: z.output<typeof GuardrailOptions>; readonly action: GuardrailAction };
 
-/** Returns what is wrong with the options and the action of a rule of this kind. */
+/** Returns the faults in the options and the action of a rule of this kind. */
 const faultsOf = ({ kind, options, action }: Fields): Fault[] => {
   const { required, optional = [], actions } = KINDS[kind];
   const names = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
@@ -140,7 +141,7 @@ export const GuardrailRule = z
 
 export type GuardrailRule = z.output<typeof GuardrailRule>;
 
-/** An ordered list of rules with different names. */
+/** A schema for an ordered list of rules with different names. */
 export const GuardrailRules = z
   .array(GuardrailRule)
   .max(MAX_RULES)

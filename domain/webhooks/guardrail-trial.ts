@@ -8,7 +8,7 @@ import { counted, emptyWindow, hasRoom, type WindowState } from './sliding-windo
 
 type Verdict = GuardrailVerdict['verdict'];
 
-/** What checks decide together: the strongest of their verdicts, and the check that it comes from. */
+/** The combined verdict of all checks: the strongest verdict, and the check that it comes from. */
 export type TrialVerdict = { readonly verdict: Verdict; readonly rule: string | null };
 
 const BY_STRENGTH: readonly Verdict[] = ['pass', 'label', 'redact', 'block'];
@@ -19,23 +19,24 @@ const strongest = (verdicts: readonly GuardrailVerdict[]): TrialVerdict =>
     { verdict: 'pass', rule: null },
   );
 
-/** The verdicts that do not come from rules. They would be the same with other rules. */
+/** Returns the verdicts that do not come from rules. They do not depend on the rules. */
 const builtIn = (guardrails: readonly GuardrailVerdict[]): GuardrailVerdict[] =>
   guardrails.filter(({ rule }) => rule !== 'rules' && RESERVED_NAMES.includes(rule));
 
-/** Whether a delivery was blocked by something else than a rule. */
+/** Whether something other than a rule blocked a delivery. */
 const isBlockedAnyway = ({ reason, guardrails }: DeliveryFacts): boolean =>
   reason !== null && !guardrails.some(({ rule, verdict }) => verdict === 'block' && (rule === 'rules' || !RESERVED_NAMES.includes(rule)));
 
-/** What the checks decided when the delivery was received. */
+/** Returns the combined verdict at the time at which the delivery was received. */
 export const verdictThen = ({ reason, guardrails }: DeliveryFacts): TrialVerdict => {
   const then = strongest(guardrails);
   return reason !== null && then.verdict !== 'block' ? { verdict: 'block', rule: null } : then;
 };
 
 /**
- * Creates the function that says what would be decided about a delivery with other rules. `result` is the result of the
- * rules but those of the kind `rate`. Call it with one delivery after another, the oldest first: `rates` count them.
+ * Creates a function that returns how other rules would decide about a delivery. Its argument `result` is the result of
+ * all rules except those of the kind `rate`. The function must be called with one delivery after another, starting with
+ * the oldest, because the `rates` count them.
  */
 export const createTrial = (rates: readonly RateRule[]) => {
   const windows = new Map<string, WindowState>();

@@ -2,7 +2,7 @@ import type { BodyVerdict } from './body-inspection.ts';
 import type { GuardrailKind } from './guardrail-rule.ts';
 import type { Integration } from './integration.ts';
 
-/** Why a delivery is blocked: a built-in check, or the kind of the rule that blocks it. */
+/** Why a delivery is blocked: the name of a built-in check, or the kind of the rule that blocks it. */
 export type BlockReason =
   | 'paused'
   | 'agent_inactive'
@@ -22,7 +22,7 @@ export type GuardrailVerdict = {
   readonly note: string | null;
 };
 
-/** What the guardrails check about a delivery. The signature of the delivery is already verified. */
+/** What the guardrails know about a delivery. Its signature is already verified. */
 export type GuardrailInput = {
   readonly integration: Pick<Integration, 'is_paused' | 'event_filter'>;
   readonly isAgentActive: boolean;
@@ -67,6 +67,6 @@ export const evaluateGuardrails = ({ integration, isAgentActive, event, json }: 
 const passesFilter = (filter: readonly string[], event: string | null): boolean =>
   filter.length === 0 || (event !== null && filter.includes(event));
 
-/** The names of the checks that have labelled a delivery. */
+/** Returns the names of the checks that have labelled a delivery. */
 export const labelsOf = (guardrails: readonly GuardrailVerdict[]): readonly string[] =>
   guardrails.filter(({ verdict }) => verdict === 'label').map(({ rule }) => rule);

@@ -45,12 +45,12 @@ const HANDSHAKES: Partial<Record<Provider, Handshake>> = {
   },
 };
 
-/** The fields of the body that the handshake of a provider needs. */
+/** Returns JSON pointers to the body fields that the handshake of a provider needs. */
 export const handshakePointers = (provider: Provider): readonly string[] => HANDSHAKES[provider]?.pointers ?? [];
 
 /**
- * Returns the response to a provider's handshake; null if the request is none. `key` is the key that has verified the
- * signature of the request.
+ * Returns the response to a provider's handshake; null if the request is not a handshake. `key` is the key with which
+ * the signature of the request was verified.
  */
 export const handshakeReply = (provider: Provider, { fields }: InspectedBody, key: Uint8Array): HandshakeReply | null =>
   HANDSHAKES[provider]?.reply(fields, key) ?? null;

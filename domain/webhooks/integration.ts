@@ -11,8 +11,8 @@ export const category = 'integration';
 export const platform = true;
 
 /**
- * How body replays are treated, that is, deliveries with a new delivery id and a known body. `mark`: read models mark
- * them. `block`: they are blocked. `off`: they are treated like any other delivery.
+ * What happens to body replays: deliveries with a new delivery id and a body that is already known. `mark`: read models
+ * mark them. `block`: they are blocked. `off`: they are treated like any other delivery.
  */
 export const REPLAY_GUARDS = ['mark', 'block', 'off'] as const;
 export type ReplayGuard = (typeof REPLAY_GUARDS)[number];
@@ -36,7 +36,7 @@ export type IntegrationConnection = IntegrationSettings & {
 
 export type IntegrationChanges = Partial<IntegrationSettings & { is_paused: boolean; paused_reason: string | null }>;
 
-/** The secret and the one before it, encrypted. */
+/** The encrypted secret, and the encrypted previous secret. */
 export type SealedSecrets = { readonly sealed_secret: string; readonly sealed_previous_secret: string | null };
 
 export type IntegrationEvent =
@@ -58,13 +58,15 @@ export type Integration = Omit<IntegrationConnection, 'provider'> & {
   secret_rotated_at: string | null;
   is_paused: boolean;
   paused_reason: string | null;
-  /** The rules for its deliveries, which apply after those of the tenant. */
+  /** The rules for the deliveries of this integration. They apply after the rules of the tenant. */
   guardrails: readonly GuardrailRule[];
   created_at: string;
   updated_at: string;
 };
 
-/** What guardrails need of the origin of a delivery: an integration, or the webhook of a skill. */
+/**
+ * The fields of the source of a delivery that guardrails need. The source is an integration, or the webhook of a skill.
+ */
 export type GuardedSource = Pick<Integration, 'id' | 'tenant_id' | 'agent_id' | 'guardrails'> & { readonly provider: string };
 
 export const initial: Integration = {
@@ -111,12 +113,12 @@ export const evolve = (integration: Integration, event: Recorded<IntegrationEven
   }
 };
 
-/** What determines how the deliveries of an integration are verified and read. */
+/** The fields that determine how the deliveries of an integration are verified and read. */
 export type IntegrationSource = Pick<IntegrationConnection, 'provider' | 'delivery_id_source' | 'options'>;
 
 /**
- * Checks the arguments of a new integration: the options and the secret must be ones of the provider. Only custom_hmac
- * can have its delivery id in different places.
+ * Checks the arguments of a new integration: the provider must support the options and the secret. Only an integration
+ * of custom_hmac can set where its delivery id is.
  * @throws Refusal invalid
  */
 export const checkConnection = ({ provider, delivery_id_source, options }: IntegrationSource, secret: string | undefined): void => {
@@ -127,8 +129,8 @@ export const checkConnection = ({ provider, delivery_id_source, options }: Integ
 };
 
 /**
- * How body replays are treated if the user does not say it. A signed delivery id cannot be replaced, so only those of
- * other providers need to be marked.
+ * Returns how body replays are treated if the user does not set it. If the provider signs the delivery id, nobody can
+ * replace it, so only the replays of other providers are marked.
  */
 export const defaultReplayGuard = (source: IntegrationSource): ReplayGuard => (presetOf(source).isIdSigned ? 'off' : 'mark');
 
@@ -156,7 +158,7 @@ export const connect =
 
 /**
  * Changes settings of the integration. Resuming a paused integration also clears `paused_reason`.
- * @throws Refusal not_found, or invalid if the provider does not have these options
+ * @throws Refusal not_found, invalid if the provider does not have these options
  */
 export const update =
   (tenant_id: string, changes: IntegrationChanges) =>
@@ -181,7 +183,7 @@ export const rotateSecret =
     return [{ type: 'IntegrationSecretRotated', data: { ...secret, previous_secret_valid_until } }];
   };
 
-/** Ends the overlap of a rotation: the previous secret is accepted no longer. @throws Refusal not_found */
+/** Ends the overlap after a rotation: the previous secret is no longer accepted. @throws Refusal not_found */
 export const dropPreviousSecret =
   (tenant_id: string) =>
   (integration: Integration): IntegrationEvent[] => {
@@ -189,7 +191,10 @@ export const dropPreviousSecret =
     return integration.sealed_previous_secret === null ? [] : [{ type: 'IntegrationPreviousSecretDropped', data: {} }];
   };
 
-/** Stores the same secrets, encrypted with another data key, unless they are not `sealed` any more. */
+/**
+ * Replaces the encrypted secrets with the same secrets encrypted with another data key. Does nothing if the stored text
+ * is not `sealed` any more.
+ */
 export const resealSecret =
   (sealed: SealedSecrets, resealed: SealedSecrets) =>
   ({ status, sealed_secret, sealed_previous_secret }: Integration): IntegrationEvent[] =>

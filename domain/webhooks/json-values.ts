@@ -1,8 +1,11 @@
-/** Where a value is in a JSON document: names of members and indexes of items, from the outside to the inside. */
+/** The path to a value in a JSON document: member names and item indexes, from the outermost to the innermost. */
 export type ValuePath = readonly (string | number)[];
 
 type Reviver = (this: unknown, name: string, value: unknown, context: { readonly source?: string }) => unknown;
-/** JSON with the functions of "JSON.parse source text access", which TypeScript does not know yet. */
+/**
+ * The JSON object with the functions of the proposal "JSON.parse source text access", which TypeScript does not declare
+ * yet.
+ */
 type SourceJson = { readonly parse: (text: string, reviver: Reviver) => unknown; readonly rawJSON: (source: string) => object };
 const sourceJson = JSON as unknown as SourceJson;
 
@@ -27,8 +30,8 @@ const replaceValue = (root: object, path: ValuePath, text: string): void => {
 };
 
 /**
- * Returns a JSON text in which the values at these paths are replaced by a text. A path inside a value that is replaced
- * is ignored.
+ * Returns a JSON text in which the values at these paths are replaced by a text. A path that leads into a replaced
+ * value is ignored.
  */
 export const replaceValues = (json: string, paths: readonly ValuePath[], text: string): string => {
   if (paths.some((path) => path.length === 0)) return JSON.stringify(text);

@@ -6,7 +6,10 @@ import type { MailOrigin } from './mail-origin.ts';
 /** The provider of deliveries that are mail to agents. */
 export const MAIL_PROVIDER = 'mail';
 
-/** The facts of a delivery that is mail. Its id is that of the message, `integration_id` that of the mailbox. */
+/**
+ * The facts of a delivery that is mail. The delivery has the id of the message; `integration_id` is the id of the
+ * mailbox.
+ */
 export type MailFacts = DeliveryFacts & { provider: typeof MAIL_PROVIDER; mail: MailOrigin };
 
 /** A message to an agent. */
@@ -19,7 +22,7 @@ export type NewMail = {
   readonly at: string;
 };
 
-/** Returns the facts and the body of the delivery with which an agent gets a message. The body is JSON. */
+/** Returns the facts and the body of the delivery that brings a message to an agent. The body is JSON. */
 export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewMail): { facts: MailFacts; body: Uint8Array } => {
   const { attachments, authentication } = origin;
   const files = attachments.map(({ attachment_id: id, filename, content_type, size_bytes, sha256 }) => ({
@@ -44,5 +47,5 @@ export const mailDelivery = ({ message_id, agent_id, origin, content, at }: NewM
   return { facts, body };
 };
 
-/** Returns the content in the body of a delivery that is mail. @throws SyntaxError if it is not JSON */
+/** Returns the message in the body of a mail delivery. @throws SyntaxError if the body is not JSON */
 export const contentIn = (body: Uint8Array): MailContent => JSON.parse(new TextDecoder().decode(body)) as MailContent;

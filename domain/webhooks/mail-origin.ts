@@ -4,8 +4,8 @@ import type { MailFile } from '../mail/content.ts';
 export type Authentication = { readonly spf: string; readonly dkim: string; readonly dmarc: string };
 
 /**
- * Where a message was received. `mailbox_id` is null for an agent whose mailbox was not provisioned.
- * `sent_message_id` is the message of an agent of the same tenant; null if it came by SMTP.
+ * The origin of a received message. `mailbox_id` is null if the agent's mailbox was not provisioned. `sent_message_id`
+ * is the id of the sent message if an agent of the same tenant sent it; null if the message came by SMTP.
  */
 export type MailOrigin = {
   readonly mailbox_id: string | null;

@@ -7,25 +7,28 @@ import type { Provider } from './provider.ts';
 import { isFresh, isWithin, type SignatureScheme, type SignedRequest } from './signature.ts';
 import { signatureSchemes } from './signature-schemes.ts';
 
-/** A Unix time in the body, in milliseconds. */
+/** A field of the body with the Unix time, in milliseconds, at which the delivery was signed. */
 type BodyTimestamp = { readonly pointer: string; readonly toleranceSeconds: number };
 
 type ProviderConventions = {
   readonly delivery: ValueSource;
   readonly event: ValueSource;
-  /** Absent: forms need the field `payload`. */
+  /** `fields`: the fields of a form are the data. Absent: forms must have the field `payload` with JSON. */
   readonly forms?: 'fields';
   readonly bodyTimestamp?: BodyTimestamp;
-  /** Whether the header with the delivery id is signed. An id in the body always is. */
+  /** Whether the signature covers the header with the delivery id. An id in the body is always covered. */
   readonly isIdSigned?: true;
 };
 
 const header = (...headers: string[]): ValueSource => ({ headers, pointers: [] });
 const field = (...pointers: string[]): ValueSource => ({ headers: [], pointers });
-/** The id is in the body. If it is missing there, the digest of the body is the id. */
+/**
+ * Returns the source of a delivery id in the body. If the body has none of the fields, the digest of the body is the
+ * id.
+ */
 const idField = (...pointers: string[]): ValueSource => ({ headers: [], pointers, orDigest: true });
 
-/** Where each provider puts the delivery id and the name of the event. */
+/** Maps each provider to the places of its delivery id and event name. */
 const CONVENTIONS: Readonly<Record<Exclude<Provider, 'custom_hmac'>, ProviderConventions>> = {
   github: { delivery: header('x-github-delivery'), event: header('x-github-event') },
   gitlab: { delivery: header('webhook-id'), event: header('x-gitlab-event'), isIdSigned: true },
@@ -58,13 +61,13 @@ export type ProviderPreset = Omit<ProviderConventions, 'forms' | 'isIdSigned'> &
   readonly scheme: SignatureScheme;
   readonly forms: FormUse;
   readonly isIdSigned: boolean;
-  /** The fields of the body that are needed to read a delivery. */
+  /** JSON pointers to the body fields that are needed to read a delivery. */
   readonly pointers: readonly string[];
-  /** Whether the body must be read to find the delivery id or the age of the delivery, or to answer a handshake. */
+  /** Whether the body must be read to find the delivery id or the signing time, or to answer a handshake. */
   readonly needsBody: boolean;
 };
 
-/** What determines the preset of an integration. */
+/** The fields of an integration that determine its preset. */
 export type PresetOwner = {
   readonly provider: Provider;
   readonly delivery_id_source: string | null;
@@ -107,7 +110,7 @@ const customPresets = new WeakMap<PresetOwner, ProviderPreset>();
 
 /**
  * Returns how the deliveries of an integration are verified and read. For an unknown integration, pass null: the check
- * then uses the scheme of `github`, so that it takes the same time as for a known integration.
+ * then uses the scheme of `github`, so that it takes as long as for a known one.
  */
 export const presetOf = (owner: PresetOwner | null): ProviderPreset => {
   const { provider, options } = owner ?? GITHUB;
@@ -121,7 +124,7 @@ const customPresetOf = (owner: PresetOwner): ProviderPreset => {
   return known;
 };
 
-/** Returns what a request gives as delivery id and event name. Without the inspected body, only headers are read. */
+/** Returns the delivery id and the event name of a request. If no inspected body is given, only headers are read. */
 export const identityOf = (
   { delivery, event }: ProviderPreset,
   request: Pick<SignedRequest, 'header'>,
@@ -129,7 +132,8 @@ export const identityOf = (
 ): DeliveryIdentity => ({ delivery: valueFrom(delivery, request, body), event: valueFrom(event, request, body) });
 
 /**
- * Whether the signed time of a delivery is close enough to the time `at` (RFC 3339). `body` is needed if it is there.
+ * Whether the signing time of a delivery is close enough to the time `at` (RFC 3339). If the signing time is in the
+ * body, `body` is required.
  */
 export const isTimely = ({ scheme, bodyTimestamp }: ProviderPreset, request: SignedRequest, at: string, body?: InspectedBody): boolean => {
   if (!isFresh(scheme, request, at)) return false;

@@ -6,12 +6,12 @@ import type { Provider } from './provider.ts';
 /** The shortest secret that a user may choose, in bytes. */
 const MIN_SECRET_BYTES = 24;
 /**
- * The length of a secret that the platform creates: 43 base62 characters have as many possible values as 32 random
- * bytes.
+ * The length of a secret that the platform creates, in base62 characters. So many characters have about as many
+ * possible values as 32 random bytes.
  */
 const SECRET_LENGTH = 43;
 
-/** What the providers that create their own secret or key call it. */
+/** Maps each provider that creates the secret or key itself to the provider's name for it. */
 const ISSUED: Partial<Record<Provider, string>> = {
   slack: 'signing secret',
   zoom: 'secret token',
@@ -54,8 +54,8 @@ const checkPublicKey = (provider: Provider, secret: string): void => {
 };
 
 /**
- * Checks the secret of an integration. Undefined means that the platform shall create one. Providers that create their
- * own secret need theirs.
+ * Checks the secret of an integration. Undefined means that the platform must create one, which is refused for
+ * providers that create the secret themselves.
  * @throws Refusal invalid
  */
 export const checkSecret = (provider: Provider, { algorithm }: IntegrationOptions, secret: string | undefined): void => {
@@ -71,6 +71,6 @@ export const checkSecret = (provider: Provider, { algorithm }: IntegrationOption
     throw invalid('/secret', `must have at least ${MIN_SECRET_BYTES} bytes`, 'too_small');
 };
 
-/** Creates a secret in the format of the provider. `random` returns that many random base62 characters. */
+/** Creates a secret in the format of the provider. `random` must return a text of `length` random base62 characters. */
 export const createSecret = (provider: Provider, random: (length: number) => string): string =>
   usesWhsec(provider) ? `whsec_${hash('sha256', random(SECRET_LENGTH), 'base64')}` : random(SECRET_LENGTH);

@@ -31,9 +31,9 @@ export type Rejection = {
 };
 
 /**
- * Each integration has one stream of these events: `rejection-<tenant>.<integration>`. `caller` says whose rejections
- * were counted: an IP address, `others` (all further IP addresses, if there were too many), or `rate_limited`
- * (deliveries beyond the quota of the plan).
+ * Each integration has one stream of these events: `rejection-<tenant>.<integration>`. `caller` is the sender whose
+ * rejections were counted: an IP address, `others` (all further IP addresses, if there were too many), or
+ * `rate_limited` (deliveries beyond the quota of the plan).
  */
 export type RejectionEvent =
   | { type: 'WebhookRejected'; data: Rejection }

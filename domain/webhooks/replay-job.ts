@@ -6,19 +6,24 @@ export const category = 'replay';
 /** The maximum number of deliveries that one job sends again. */
 export const MAX_REPLAYED = 5_000;
 
-/** Which deliveries a job sends again: those with these ids, which the other fields have selected. */
+/**
+ * The deliveries that a job sends again, by their ids. The other fields are the criteria by which they were selected.
+ */
 export type ReplaySelection = {
   integration_id: string;
   from: string;
   to: string;
   outcome: 'accepted' | 'dead' | null;
   event: string | null;
-  /** The agent that gets the deliveries; null: the agent that got each of them first. */
+  /** The agent that gets the deliveries; null: each goes to the agent that first got it. */
   agent_id: string | null;
   ids: readonly string[];
 };
 
-/** How far a job is: `done` deliveries were handled, and `skipped` of them were not sent, for the reason `error`. */
+/**
+ * The progress of a job. `done` is the number of handled deliveries, `skipped` the number of those that were not sent.
+ * `error` is a text for users about the skipped ones; null if there are none.
+ */
 export type ReplayProgress = { done: number; skipped: number; error: string | null };
 
 export type ReplayJobEvent =
@@ -65,7 +70,7 @@ export const evolve = (job: ReplayJob, { type, data, at }: Recorded<ReplayJobEve
   }
 };
 
-/** Requests that the selected deliveries are sent again. */
+/** Requests that a job sends the selected deliveries again. */
 export const request =
   (selection: ReplaySelection) =>
   (job: ReplayJob): ReplayJobEvent[] => {
@@ -74,8 +79,8 @@ export const request =
   };
 
 /**
- * Records how far a running job is, and that it has finished if every delivery was handled. Yields no event for a job
- * that does not run, or if nothing new was handled.
+ * Records the progress of a running job, and its end if every delivery is handled. Does nothing if the job is not
+ * running, or if no further delivery was handled.
  */
 export const advance =
   (progress: ReplayProgress) =>
@@ -86,8 +91,8 @@ export const advance =
   };
 
 /**
- * Cancels a job: the deliveries that it has not handled yet are not sent. Cancelling it again changes nothing.
- * @throws Refusal not_found, or conflict if the job has finished
+ * Cancels a job: deliveries that it has not handled yet are not sent. Does nothing if the job is already canceled.
+ * @throws Refusal not_found, conflict if the job has finished
  */
 export const cancel = (job: ReplayJob): ReplayJobEvent[] => {
   if (job.status === 'absent') throw notFound();

@@ -2,12 +2,13 @@ import type { RedactionPattern } from '../redaction/redaction-patterns.ts';
 import type { GuardrailKind, GuardrailRule } from './guardrail-rule.ts';
 import type { RateLimit } from './sliding-window.ts';
 
-/** A rule of the kind `rate`, with the window in which it counts. */
+/** A rule of the kind `rate`, with the limit that it applies. */
 export type RateRule = { readonly name: string; readonly action: GuardrailRule['action']; readonly limit: RateLimit };
 
 /**
- * All that applies to the deliveries to one integration. `rules`: those of the tenant, then those of the integration,
- * without `rates`. `readsBody`: one of them, or a redaction pattern, needs the content of the body.
+ * Everything that applies to the deliveries of one integration. `rules` has the rules of the tenant, followed by those
+ * of the integration, except rules of the kind `rate`, which are in `rates`. `readsBody`: whether a rule or a redaction
+ * pattern needs the content of the body.
  */
 export type RuleSet = {
   readonly rules: readonly GuardrailRule[];
@@ -37,10 +38,10 @@ const ratesOf = (rules: readonly GuardrailRule[], owner: string): RateRule[] =>
       limit: { key: `rule ${owner} ${per_seconds} ${name}`, max, windowMs: per_seconds * 1_000 },
     }));
 
-/** The ids of the tenant and of the integration whose rules are put together. They name the windows of `rate` rules. */
+/** The ids of the tenant and of the integration whose rules are combined. The keys of rate limits contain them. */
 export type RuleOwners = { readonly tenant: string; readonly integration: string };
 
-/** Puts together the rules of a tenant and of an integration. */
+/** Combines the rules of a tenant and of an integration. */
 export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owners: RuleOwners): RuleSet => {
   const rules = [...tenant, ...integration].filter(({ kind }) => kind !== 'rate');
   return {
@@ -52,8 +53,8 @@ export const ruleSetOf = ({ tenant, integration, redactions }: RuleSources, owne
 };
 
 /**
- * Creates a function like `ruleSetOf` that returns the same rule set for an integration as long as none of its sources
- * changes. `key` is the state of the integration, which changes with its rules.
+ * Creates a cached form of `ruleSetOf`: it returns the same rule set for an integration as long as none of the sources
+ * changes. `key` is the state object of the integration, which is replaced when its rules change.
  */
 export const createRuleSets = () => {
   const known = new WeakMap<object, { readonly sources: RuleSources; readonly set: RuleSet }>();

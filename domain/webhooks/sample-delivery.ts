@@ -3,9 +3,9 @@ import type { PresetOwner } from './provider-preset.ts';
 import samples from './provider-samples.json' with { type: 'json' };
 
 /**
- * A delivery as its provider documents it, shortened. `headers` are those with the delivery id and the event name. `id`
- * and `event` are the delivery id and the event name that the platform reads from it. The id `digest` means that the
- * SHA-256 of the body is the delivery id.
+ * A delivery from the documentation of its provider, shortened. `headers` has only the headers with the delivery id and
+ * the event name. `id` and `event` are the delivery id and the event name that the platform reads from it. The id
+ * `digest` means that the SHA-256 of the body is the delivery id.
  */
 export type ProviderSample = {
   readonly provider: Provider;
@@ -15,19 +15,22 @@ export type ProviderSample = {
   readonly event: string | null;
 };
 
-/** At least three samples of every provider. */
+/** The samples: at least three for every provider. */
 export const PROVIDER_SAMPLES = samples as unknown as readonly ProviderSample[];
 
 const samplesOf = (provider: Provider): readonly ProviderSample[] => PROVIDER_SAMPLES.filter((sample) => sample.provider === provider);
 
-/** Returns the names of the events of which the platform has samples. A sample without an event name is not listed. */
+/**
+ * Returns the names of the events for which the platform has samples of this provider. Samples without an event name
+ * are left out.
+ */
 export const sampleEvents = (provider: Provider): readonly string[] => [
   ...new Set(samplesOf(provider).flatMap(({ event }) => event ?? [])),
 ];
 
 /**
- * Returns the sample of an event; undefined if there is none. Without an event, returns the provider's ping, or else
- * its first sample.
+ * Returns the sample for an event; undefined if there is none. If no event is given, returns the provider's ping or, if
+ * it has none, its first sample.
  */
 export const sampleOf = (provider: Provider, event?: string | undefined): ProviderSample | undefined => {
   const known = samplesOf(provider);
@@ -38,10 +41,16 @@ export const sampleOf = (provider: Provider, event?: string | undefined): Provid
 /** The headers and the body of a sample that is ready to be signed. */
 export type SampleRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
-/** The field that marks the body of a sample. Its value is the id of the sample, so that no two bodies are the same. */
+/**
+ * A field that is added to the body of every sample. Its value is the id of the sample, so that no two bodies are the
+ * same.
+ */
 const MARK = 'annals_test';
 const FORM = 'application/x-www-form-urlencoded';
-/** The time at which a delivery was signed, in the body of a sample, is 0. */
+/**
+ * The field in the bodies of samples that must contain the time of signing. Its value in the samples is 0, and is
+ * replaced.
+ */
 const UNSET_TIME = '"webhookTimestamp":0';
 
 const markBody = (body: string, id: string, isForm: boolean): string => {
@@ -64,7 +73,7 @@ const setPointer = (target: Record<string, unknown>, pointer: string, value: str
   Object.defineProperty(at, names.at(-1)!, { value, enumerable: true, configurable: true, writable: true });
 };
 
-/** Puts a value where an integration of custom_hmac expects it: in a header, or in a field of the body. */
+/** Puts a value where an integration of custom_hmac expects it: into a header, or into a field of the body. */
 const placeValue = ({ headers, body }: SampleRequest, source: string | null | undefined, value: string): SampleRequest => {
   if (source == null) return { headers, body };
   if (!source.startsWith('/')) return { headers: { ...headers, [source.toLowerCase()]: value }, body };
@@ -74,8 +83,8 @@ const placeValue = ({ headers, body }: SampleRequest, source: string | null | un
 };
 
 /**
- * Returns the request of a sample with a new delivery id, as it is sent at the time `at` (RFC 3339). `id` has letters,
- * digits and hyphens only.
+ * Returns the request of a sample with a new delivery id, as the provider would send it at the time `at` (RFC 3339).
+ * `id` must consist of letters, digits and hyphens.
  */
 export const sampleRequest = (owner: PresetOwner, sample: ProviderSample, id: string, at: string): SampleRequest => {
   const fresh = (text: string): string => (sample.id === 'digest' ? text : text.replaceAll(sample.id, id));

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { SignatureScheme, SignedRequest } from './signature.ts';
 
-/** Whether deliveries of a scheme can be signed with the key that verifies them. That is not so for a public key. */
+/** Whether the key that verifies the deliveries of a scheme can also sign them. A public key cannot. */
 export const canSign = ({ algorithm }: SignatureScheme): boolean => algorithm !== 'ed25519';
 
 /**

@@ -3,10 +3,10 @@ import type { SignatureScheme, SignedTimestamp } from './signature.ts';
 import { signedMessage } from './signed-message.ts';
 import { twilioMessage, twilioMessageWithOtherPort } from './twilio-message.ts';
 
-/** The providers that sign in a fixed way. */
+/** The providers that have one fixed signature scheme. */
 type SignedProvider = Exclude<Provider, 'custom_hmac'>;
 
-/** How far the timestamp of a signature may be from our clock. */
+/** The maximum difference between the timestamp of a signature and our clock, in seconds. */
 export const TOLERANCE_SECONDS = 300;
 
 const HEX_SHA256 = '([0-9a-f]{64})';
@@ -20,7 +20,7 @@ const base64Key = (secret: string): Uint8Array => Buffer.from(secret.replace(WEB
 
 const unixTime = (...headers: string[]): SignedTimestamp => ({ headers, shape: /^(\d{1,12})$/, toleranceSeconds: TOLERANCE_SECONDS });
 
-/** A header with the HMAC-SHA-256 of the body, in hex after a prefix. */
+/** Returns the scheme in which a header has the HMAC-SHA-256 of the body, in hex after a prefix. */
 const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
   headers: [header],
   shape: new RegExp(`^${prefix}${HEX_SHA256}$`),
@@ -31,7 +31,9 @@ const hexOfBody = (header: string, prefix = ''): SignatureScheme => ({
   message: signedMessage('{body}'),
 });
 
-/** The scheme of https://www.standardwebhooks.com, in headers with one of these prefixes. */
+/**
+ * Returns the scheme of https://www.standardwebhooks.com. The names of its headers start with one of these prefixes.
+ */
 const standardWebhooks = (...prefixes: string[]): SignatureScheme => {
   const headers = (name: string) => prefixes.map((prefix) => `${prefix}-${name}`);
   return {
@@ -49,14 +51,14 @@ const standardWebhooks = (...prefixes: string[]): SignatureScheme => {
 
 export const STANDARD_WEBHOOKS = standardWebhooks('webhook', 'svix');
 
-/** Standard Webhooks that are signed with a private key. The public key of the sender is the secret. */
+/** Standard Webhooks with Ed25519 signatures. The secret of the integration is the public key of the sender. */
 export const STANDARD_WEBHOOKS_ED25519: SignatureScheme = {
   ...STANDARD_WEBHOOKS,
   shape: /^v1a,([A-Za-z0-9+/]{86}==)$/,
   algorithm: 'ed25519',
 };
 
-/** How each provider signs. The sources are in the comments. */
+/** Maps each provider to its signature scheme. A comment links to the documentation of each. */
 export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>> = {
   // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
   github: hexOfBody('x-hub-signature-256', 'sha256='),
@@ -93,7 +95,7 @@ export const signatureSchemes: Readonly<Record<SignedProvider, SignatureScheme>>
     timestamp: { headers: ['stripe-signature'], shape: /(?:^|,)\s*t=(\d{1,12})\s*(?:,|$)/, toleranceSeconds: TOLERANCE_SECONDS },
     message: signedMessage('{timestamp}.{body}'),
   },
-  // https://linear.app/developers/webhooks. The timestamp is a field of the body.
+  // https://linear.app/developers/webhooks. The timestamp is in a field of the body.
   linear: hexOfBody('linear-signature'),
   // https://shopify.dev/docs/apps/build/webhooks/subscribe/https
   shopify: {

@@ -12,8 +12,8 @@ export type SignedRequest = {
 };
 
 /**
- * The keys of one integration, as bytes: secrets for HMAC, tokens, or public keys. `previous` is null if no previous
- * key is valid.
+ * The keys of one integration, as bytes: HMAC secrets, tokens or public keys. `previous` is null if no previous key is
+ * valid.
  */
 export type SigningKeys = { readonly current: Uint8Array; readonly previous: Uint8Array | null };
 
@@ -27,48 +27,51 @@ export type Verification =
 /** `token`: the header contains the secret itself. */
 export type SignatureAlgorithm = 'sha256' | 'sha1' | 'sha512' | 'ed25519' | 'token';
 
-/** Where a request states when it was signed. The first group of `shape` matches the Unix time, in seconds. */
+/** The signing time in a request. The first group of `shape` matches the Unix time, in seconds. */
 export type SignedTimestamp = { readonly headers: readonly string[]; readonly shape: RegExp; readonly toleranceSeconds: number };
 
 /** How a provider signs its deliveries. */
 export type SignatureScheme = {
   /** The lower-case names of the headers that can contain the signature. The first one in the request is used. */
   readonly headers: readonly string[];
-  /** What separates several signatures in the header. Signatures that do not have the shape are then ignored. */
+  /**
+   * The separator if the header can contain several signatures. In this case, signatures that do not match `shape` are
+   * ignored.
+   */
   readonly separator?: string;
   /** The pattern of one signature. Its first group matches the encoded signature. */
   readonly shape: RegExp;
-  /** What stands before the encoded signature. Only needed to sign. Default: nothing. */
+  /** The text before the encoded signature; by default none. Only needed to create signatures. */
   readonly prefix?: string;
   readonly encoding: 'hex' | 'base64' | 'utf8';
   readonly algorithm: SignatureAlgorithm;
-  /** Converts the text of a secret to its key. */
+  /** Converts the text of a secret to the key for the signature. */
   readonly key: (secret: string) => Uint8Array;
   readonly timestamp?: SignedTimestamp;
   /**
-   * Returns the bytes that the provider signs, in parts; null if they include a part that is missing or malformed.
-   * `timestamp` is the text of the signed timestamp, or empty if the scheme has none.
+   * Returns the signed bytes as a list of parts; null if a part of the request is missing or malformed. `timestamp` is
+   * the text of the signed timestamp, or empty if the scheme has none.
    */
   readonly message: (request: SignedRequest, timestamp: string) => readonly Uint8Array[] | null;
-  /** Like `message`: what the provider may have signed instead. */
+  /** Like `message`: returns other bytes that the provider may have signed instead. */
   readonly alternative?: SignatureScheme['message'];
 };
 
 const MAX_HEADER_LENGTH = 4096;
 const MAX_SIGNATURES = 10;
 const SIGNATURE_BYTES = { sha256: 32, sha1: 20, sha512: 64, ed25519: 64 } as const;
-/** The start of an Ed25519 public key in the format SPKI, before its 32 bytes. */
+/** The bytes that precede the 32 bytes of an Ed25519 public key in the SPKI format. */
 const ED25519_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 /**
- * Used in place of the secrets of an unknown integration, so that the check takes the same time. The result is a
- * mismatch in any case.
+ * Used in place of the keys of an unknown integration, so that the check takes the same time. Its result is not used:
+ * an unknown integration is always a mismatch.
  */
 const placeholderKeys: SigningKeys = { current: new Uint8Array(32), previous: null };
 
 /** The input of a signature check. It contains only plain values, so that it can be sent to another thread. */
 export type SignatureClaim = {
   readonly algorithm: SignatureAlgorithm;
-  /** What may have been signed. Each message consists of parts. */
+  /** The messages that may have been signed. Each one is a list of parts. */
   readonly messages: readonly (readonly Uint8Array[])[];
   readonly signatures: readonly Uint8Array[];
   readonly keys: SigningKeys;
@@ -83,7 +86,7 @@ export const verifySignature = (scheme: SignatureScheme, request: SignedRequest,
   return typeof claim === 'string' ? rejectedVerification(claim) : verificationOf(keys, matchSecret(claim));
 };
 
-/** Returns the input of the signature check, or why the request cannot be checked. */
+/** Returns the input of the signature check, or the reason why the request cannot be checked. */
 export const signatureClaim = (
   scheme: SignatureScheme,
   request: SignedRequest,
@@ -112,8 +115,8 @@ export const verificationOf = (keys: SigningKeys | null, matched: MatchedSecret 
   keys && matched ? { ok: true, matched, reason: null } : rejectedVerification('signature_mismatch');
 
 /**
- * Returns the secret with which one of the signatures was made; null if none matches. Both secrets are always tried, so
- * that the response time does not reveal which one matched.
+ * Returns which secret matches one of the signatures; null if none does. Both secrets are always tried, so that the
+ * response time does not reveal which one matched.
  */
 export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret | null => {
   const current = isSignedWith(claim, keys.current);
@@ -123,8 +126,8 @@ export const matchSecret = ({ keys, ...claim }: SignatureClaim): MatchedSecret |
 };
 
 /**
- * Whether the signed timestamp of a request is within the tolerance of the time `at` (RFC 3339), before or after it. A
- * scheme without a timestamp has no such limit.
+ * Whether the signed timestamp of a request differs from the time `at` (RFC 3339) by at most the tolerance. True for a
+ * scheme without a timestamp.
  */
 export const isFresh = ({ timestamp }: SignatureScheme, request: SignedRequest, at: string): boolean =>
   !timestamp || isWithin(Number(timestampOf(timestamp, request)) * 1000, at, timestamp.toleranceSeconds);
@@ -155,7 +158,7 @@ const isSignedWith = ({ algorithm, messages, signatures }: Omit<SignatureClaim, 
   return isMatch;
 };
 
-/** Returns a function that checks whether a signature is one of the message. */
+/** Returns a function that checks whether a signature is valid for the message. */
 const signatureCheck = (
   algorithm: SignatureAlgorithm,
   message: readonly Uint8Array[],
@@ -171,7 +174,7 @@ const signatureCheck = (
   return (signature) => timingSafeEqual(signature, expected);
 };
 
-/** The digests of two tokens have the same length, so they can be compared in constant time. */
+/** Returns the digest of a token. Digests have the same length, so they can be compared in constant time. */
 const digestOf = (token: Uint8Array): Uint8Array => hash('sha256', token, 'buffer');
 
 const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8Array[], key: Uint8Array): Uint8Array => {
@@ -180,7 +183,7 @@ const hmacOf = (algorithm: 'sha256' | 'sha1' | 'sha512', message: readonly Uint8
   return hmac.digest();
 };
 
-/** Returns the signatures in a header; none if one of them cannot be decoded, or there are too many. */
+/** Returns the signatures in a header; an empty list if one of them cannot be decoded, or there are too many. */
 const parseSignatures = (scheme: SignatureScheme, header: string): Uint8Array[] => {
   if (header.length > MAX_HEADER_LENGTH) return [];
   const { separator, shape } = scheme;

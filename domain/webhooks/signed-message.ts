@@ -1,7 +1,7 @@
 import { chunksOf } from './delivery-body.ts';
 import { firstHeader, type SignatureScheme, type SignedRequest } from './signature.ts';
 
-/** What can stand between braces in the template of a signed message. */
+/** The placeholders in the template of a signed message, without their braces. */
 export const MESSAGE_FIELDS = ['body', 'timestamp', 'id'] as const;
 type MessageField = (typeof MESSAGE_FIELDS)[number];
 
@@ -17,8 +17,8 @@ const partsOf = (template: string): Part[] =>
 
 /**
  * Returns a function that puts together the signed bytes of a request. The template contains `{body}`, and can contain
- * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the headers with the id; a request
- * with none of them has no signed message.
+ * `{timestamp}` and `{id}`, for example `v0:{timestamp}:{body}`. `idHeaders` are the names of the headers that can have
+ * the id. If a request has none of them, the function returns null.
  */
 export const signedMessage = (template: string, idHeaders: readonly string[] = []): SignatureScheme['message'] => {
   const parts = partsOf(template);

@@ -8,7 +8,8 @@ export const SKILL_PROVIDER = 'skill';
 
 /**
  * The facts of a call of a skill with a valid token. Such a call is a delivery: it is recorded, sent to a runner,
- * acknowledged and sent again like one of a provider. `integration_id` is the id of the webhook, which is that of the
- * skill. `provider_delivery_id` is the call's Idempotency-Key, or else its id.
+ * acknowledged and sent again like a delivery of a provider. `integration_id` is the id of the webhook, which is also
+ * the id of the skill. `provider_delivery_id` is the Idempotency-Key of the call or, without one, the id of the
+ * delivery.
  */
 export type SkillCallFacts = DeliveryFacts & { provider: typeof SKILL_PROVIDER; skill_id: string };

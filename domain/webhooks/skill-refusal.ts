@@ -4,8 +4,8 @@ import type { Recorded } from '../event.ts';
 export const category = 'skillrefusal';
 
 /**
- * Why a call of a skill was refused. All reasons up to `tenant_suspended` have the same response, which tells the
- * caller none of them. The others follow a valid token.
+ * Why a call of a skill was refused. The reasons up to `tenant_suspended` all have the same response, so that the
+ * caller does not learn the reason. The other reasons occur only with a valid token.
  */
 export const REFUSAL_REASONS = [
   'token_missing',
@@ -26,7 +26,9 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 /** A refused call. Its body is never stored. */
 export type RefusedCall = { id: string; at: string; ip: string | null; user_agent: string | null; reason: RefusalReason };
 
-/** An event lists one call, or several of a minute that had many. `agent_id` is the agent of the webhook. */
+/**
+ * An event has one refused call or, if there were many in a minute, several. `agent_id` is the agent of the webhook.
+ */
 export type SkillRefusalEvent = { type: 'SkillWebhookRefused'; data: { agent_id: string; calls: readonly RefusedCall[] } };
 
 export type SkillRefusals = { refused: number };

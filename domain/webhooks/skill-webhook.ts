@@ -8,7 +8,7 @@ export const platform = true;
 /** Why a webhook was hidden: by a user, or because its agent can no longer use the skill. */
 export type HiddenReason = 'requested' | 'skill_deleted' | 'skill_revoked';
 
-/** What a webhook has while it is exposed. `digest` is that of its token. */
+/** The fields of a webhook that is exposed. `digest` is the digest of its token. */
 type Exposure = { tenant_id: string; agent_id: string; digest: string };
 
 export type SkillWebhookEvent =
@@ -17,8 +17,8 @@ export type SkillWebhookEvent =
   | { type: 'SkillWebhookHidden'; data: { reason: HiddenReason } };
 
 /**
- * The webhook of a skill. A skill has at most one, whose id is that of the skill. Calls of it are for the agent
- * `agent_id`. `exposed_through` is the log position of the event that exposed it last, as a consistency token.
+ * The webhook of a skill. A skill has at most one, and both have the same id. Its calls go to the agent `agent_id`.
+ * `exposed_through` is the log position of the event that last exposed it, as a consistency token.
  */
 export type SkillWebhook = Exposure & {
   status: 'absent' | 'exposed' | 'hidden';
@@ -74,7 +74,7 @@ export const expose =
     return [{ type: 'SkillWebhookExposed', data: { ...exposure, digest: webhook.digest } }];
   };
 
-/** Replaces the token. The one before it is refused from then on. @throws Refusal not_found */
+/** Replaces the token. The previous token is refused at once. @throws Refusal not_found */
 export const rotateToken =
   (tenant_id: string, digest: string) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] => {
@@ -90,14 +90,17 @@ export const hide =
     return [{ type: 'SkillWebhookHidden', data: { reason: 'requested' } }];
   };
 
-/** Ends the exposure through this position. Does nothing if the webhook was hidden, or exposed again, since then. */
+/**
+ * Hides the skill if it is still exposed by the event at this log position. Does nothing if it was hidden or exposed
+ * again since then.
+ */
 export const hideExposure =
   (exposed_through: string, reason: HiddenReason) =>
   (webhook: SkillWebhook): SkillWebhookEvent[] =>
     webhook.status === 'exposed' && webhook.exposed_through === exposed_through ? [{ type: 'SkillWebhookHidden', data: { reason } }] : [];
 
 /**
- * Whether `digest` is that of the webhook's token. Takes the same time for every webhook, including `initial`, whose
- * digest no token has.
+ * Whether `claimed` is the digest of the webhook's token. Takes the same time for every webhook, including one that
+ * does not exist, whose digest matches no token.
  */
 export const matchesToken = ({ digest }: SkillWebhook, claimed: string): boolean => isSameDigest(digest, claimed);

@@ -1,18 +1,20 @@
-/** A limit: at most `max` deliveries in any time of `windowMs` milliseconds. */
+/** A limit: at most `max` deliveries within any `windowMs` milliseconds. */
 export type RateLimit = { readonly key: string; readonly max: number; readonly windowMs: number };
 
 /**
- * The deliveries that a limit has counted: times in Unix milliseconds, ascending, and how many deliveries each time
- * stands for, as one flat list.
+ * The deliveries that a limit has counted, as a flat list of pairs: a time in Unix milliseconds, and the number of
+ * deliveries at this time. The times are ascending.
  */
 export type WindowState = readonly number[];
 
-/** A window remembers at most about this many different times. So its state stays small, however large the limit is. */
+/**
+ * A window stores at most about this many different times, so that its state stays small even if the limit is large.
+ */
 const RESOLUTION = 256;
 
 export const emptyWindow: WindowState = [];
 
-/** Leaves out the times that are a whole window ago. */
+/** Removes the times that are outside the window. */
 const withoutExpired = (state: WindowState, { windowMs }: RateLimit, now: number): WindowState => {
   let from = 0;
   while (from < state.length && state[from]! <= now - windowMs) from += 2;
@@ -29,16 +31,19 @@ const countOf = (state: WindowState): number => {
 export const hasRoom = (state: WindowState, limit: RateLimit, now: number): boolean =>
   countOf(withoutExpired(state, limit, now)) < limit.max;
 
-/** Whether two times are remembered as one: the later one. A limit of at most RESOLUTION deliveries remembers each. */
+/**
+ * Whether two times are stored as one, the later one. Windows with a limit of at most RESOLUTION deliveries store each
+ * time.
+ */
 const areOneTime = ({ max, windowMs }: RateLimit, one: number, other: number): boolean => {
   const slotMs = max <= RESOLUTION ? 1 : windowMs / RESOLUTION;
   return Math.floor(one / slotMs) === Math.floor(other / slotMs);
 };
 
 /**
- * Counts a delivery at the time `now`. Deliveries of the same 256th of the window are remembered as of the last of
- * them. So the limit is never exceeded, and lets the next delivery in at most this much later than it could. If the
- * clock was set back, the delivery counts as of the last time.
+ * Counts a delivery at the time `now`. If the window is divided into 256 parts, the deliveries in one part are stored
+ * with the time of the last one. So the limit is never exceeded, but may allow the next delivery later than necessary,
+ * by at most one part. If the clock was set back, the delivery counts at the last stored time.
  */
 export const counted = (state: WindowState, limit: RateLimit, now: number): WindowState => {
   const kept = withoutExpired(state, limit, now);

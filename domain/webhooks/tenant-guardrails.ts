@@ -2,7 +2,10 @@ import { jsonEqual } from '../aggregate.ts';
 import type { Recorded } from '../event.ts';
 import type { GuardrailRule } from './guardrail-rule.ts';
 
-/** The rules of a tenant for the deliveries to all its integrations. The id of the stream is that of the tenant. */
+/**
+ * The rules of a tenant for the deliveries of all its integrations. Each tenant has one stream, whose id is the id of
+ * the tenant.
+ */
 export const category = 'guardrails';
 
 export type TenantGuardrailsEvent = { type: 'GuardrailsReplaced'; data: { rules: readonly GuardrailRule[] } };

@@ -4,7 +4,10 @@ import type { SignatureScheme } from './signature.ts';
 
 const bytesOf = (body: ReceivedBody): Uint8Array => (body instanceof Uint8Array ? body : Buffer.concat(chunksOf(body)));
 
-/** The fields of a form, sorted by name, each name followed by its value. The values of a repeated field are sorted. */
+/**
+ * Returns the fields of a form, sorted by name, as one text: each name followed by its value. The values of a repeated
+ * field are sorted, too.
+ */
 const sortedFields = (form: Uint8Array): string => {
   // The leading ampersand keeps URLSearchParams from removing a question mark at the start.
   const fields = new URLSearchParams(`&${Buffer.from(form).toString()}`);
@@ -28,7 +31,7 @@ const signedWith = (url: string, body: ReceivedBody): readonly Uint8Array[] | nu
 
 const PORT = /^(https?:\/\/[^/?#:]*)(?::(\d+))?/;
 
-/** Returns a URL without its port or, if it names none, with the standard port. */
+/** Returns a URL without its port; if it has no port, returns it with the default port. */
 const withOtherPort = (url: string): string =>
   url.replace(PORT, (_, origin: string, port?: string) => {
     if (port) return origin;
@@ -36,11 +39,14 @@ const withOtherPort = (url: string): string =>
   });
 
 /**
- * Returns what Twilio signs: the URL, and for a form also its fields. For another body, the query parameter
- * `bodySHA256` of the URL is the digest of the body; null if it is not.
+ * Returns the bytes that Twilio signs: the URL and, for a form, its fields. For any other body, the query parameter
+ * `bodySHA256` of the URL must be the digest of the body; otherwise null.
  * https://www.twilio.com/docs/usage/webhooks/webhooks-security
  */
 export const twilioMessage: SignatureScheme['message'] = ({ url, body }) => signedWith(url(), body);
 
-/** Twilio signs the URL with or without its port, depending on its product. */
+/**
+ * Like `twilioMessage`, with the other form of the URL: some products of Twilio sign the URL with its port, others
+ * without.
+ */
 export const twilioMessageWithOtherPort: SignatureScheme['message'] = ({ url, body }) => signedWith(withOtherPort(url()), body);
