@@ -1,24 +1,24 @@
-/** What identifies a stored content: the SHA-256 of its bytes in lower-case hex, and their number. */
+/** Identifies a stored content: the SHA-256 of its bytes in lower-case hex, and its size in bytes. */
 export type StoredBlob = { readonly sha256: string; readonly size: number };
 
-/** A stored content that can be read. `content` may be iterated once, or not at all. */
+/** A stored content that can be read. `content` can be iterated once, and need not be iterated. */
 export type ReadableBlob = { readonly size: number; readonly content: AsyncIterable<Uint8Array> };
 
 /**
- * The contents (files, packages, attachments) of one tenant. They are immutable and found by their digest, so a command
- * first stores a content and then appends the event that names its digest. Contents that no event names are removed by
- * `annals blobs gc`, but not before they are a day old.
+ * The contents (files, packages, attachments) of one tenant. They are immutable and found by their digest. A command
+ * first stores a content, and then appends an event that refers to its digest. `annals blobs gc` removes contents to
+ * which no event refers, but only when they are at least a day old.
  */
 export type Blobs = {
   /**
-   * Stores a content and resolves when it is durable. Storing the same content again changes nothing. The content is
-   * never held in memory as a whole. If its iteration throws, nothing is stored, and that error is thrown.
+   * Stores a content; resolves when it is durable. Storing the same content again changes nothing. The content is never
+   * in memory as a whole. If iterating it throws, nothing is stored, and the error is passed on.
    * @throws Refusal unavailable if the store cannot be reached or is full, not_configured if there is none
    */
   readonly put: (content: Uint8Array | AsyncIterable<Uint8Array>) => Promise<StoredBlob>;
   /**
-   * Opens a content; null if the tenant has none with this digest. Every byte is verified before it is yielded: if the
-   * stored content was changed, `get` or the iteration throws, and no changed byte is yielded.
+   * Opens a content; null if the tenant has none with this digest. Every byte is verified before it is yielded. If the
+   * stored content was changed, `get` or the iteration throws.
    * @throws Refusal unavailable, not_configured
    */
   readonly get: (sha256: string) => Promise<ReadableBlob | null>;

@@ -1,8 +1,9 @@
 import type { Ctx } from './context.ts';
 
 /**
- * Runs a check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the check
- * would fail by then. @throws what the check throws
+ * Runs a check as a side effect. A repeat with the same Idempotency-Key skips the check, and so succeeds even if the
+ * check would fail in the meantime.
+ * @throws the errors of the check
  */
 export const checkOnce = (ctx: Pick<Ctx, 'sideEffect'>, check: () => Promise<void>): Promise<null> =>
   ctx.sideEffect(async () => {

@@ -51,13 +51,13 @@ export type TransactOptions<S> = {
    */
   ignoreIfMatch?: boolean;
   /**
-   * Returns whether a cached state is final, that is, whether no event can follow. If so, and the decision returns no
+   * Returns whether no event can follow the cached state, so that it is final. In this case, if the decision returns no
    * events, the log is not asked whether the cached state is current.
    */
   trustCacheWhen?: (state: S) => boolean;
   /**
    * Set in a side effect that changes any number of aggregates. A repeat with the same Idempotency-Key then does not
-   * create the response from this aggregate.
+   * derive its response from this aggregate.
    */
   isUntracked?: true;
 };
@@ -140,14 +140,15 @@ export type Ctx = {
   /** The contents (files, packages, attachments) of this tenant. */
   readonly blobs: Blobs;
   /**
-   * Returns an HMAC-SHA-256 in hex; its key is a secret of the platform (the pepper). The digest of an API key is
-   * stored in place of its text.
+   * Returns the HMAC-SHA-256 of a text in hex; the HMAC key is a secret of the platform (the pepper). Such digests of
+   * API keys are stored in place of their texts.
    */
   readonly digest: (text: string) => string;
   /**
-   * Gets a value for the response that cannot be derived from the request's streams: for example from a read model, the
-   * clock or another service. The value must be JSON. If the request is repeated with the same Idempotency-Key, the
-   * repeat gets the first value, and `find` is not called. A repeat must make the same calls in the same order.
+   * Gets a value that the response needs but that cannot be derived from the request's streams, for example from a read
+   * model, the clock or another service. The value must be JSON. If the request is repeated with the same
+   * Idempotency-Key, the repeat gets the first value, and `find` is not called. A repeat must make the same calls in
+   * the same order.
    */
   readonly sideEffect: <T>(find: () => Promise<T>) => Promise<T>;
   /** Checks values against JSON Schemas that clients have written. */

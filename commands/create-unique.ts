@@ -17,7 +17,7 @@ export type UniqueKey<S, E extends DomainEvent> = {
   readonly claim: (generation: number) => Decision<S, E>;
   /**
    * Whether this generation is closed for good, so that the next one is tried. The result must depend only on the
-   * state, so that a repeat of the request finds the same generation.
+   * state, so that a repeat of the request chooses the same generation.
    */
   readonly isClosed?: (state: S) => boolean;
   /** The tenant of the new resource's stream. By default, the context's tenant. */
@@ -25,9 +25,10 @@ export type UniqueKey<S, E extends DomainEvent> = {
 };
 
 /**
- * Creates a resource in the first generation of its unique key that is not closed. The resource's id, and so its
- * stream, is derived from the unique key and the generation. So one append creates the resource and checks that the key
- * is free, and a repeat creates nothing twice. If `claim` closes a generation, the next one is tried.
+ * Creates a resource in the first generation of its unique key that is not closed. The id of the resource, and
+ * therefore its stream, is derived from the unique key and the generation. So a single append both checks that the key
+ * is free and creates the resource, and a repeat creates no second one. If `claim` closes a generation, the next one is
+ * tried.
  * @throws Refusal of `claim` if another resource uses the unique key
  */
 export const createUnique = async <S, E extends DomainEvent>(

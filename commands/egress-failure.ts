@@ -13,8 +13,8 @@ export type FailedEgress = { readonly failure: EgressFailure; readonly message: 
 const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Returns the refusal with which a request of the API ends when the request to another host has failed: 422, 503 or
- * 502. `pointer` names the field that contains the URL.
+ * Returns the refusal of an API request because a request to another host failed: 422, 503 or 502. `pointer` is the
+ * JSON pointer of the field that contains the URL.
  */
 export const refusalOfEgress = ({ failure, message }: FailedEgress, pointer: string): Refusal => {
   if (failure === 'forbidden') return new Refusal('invalid', message, { errors: [{ pointer, code: 'forbidden_url', message }] });

@@ -2,19 +2,25 @@ import type { RedactionHit, RedactionPattern } from '../domain/redaction/redacti
 import { invalid } from '../domain/refusal.ts';
 
 /**
- * Checks and applies patterns that clients have written. They have the syntax of RE2: no look-around and no back
- * references, so the time to match grows only with the length of the text.
+ * Checks and applies patterns that clients have written. Patterns have the RE2 syntax, without look-around and back
+ * references, so the time to match is proportional to the length of the text.
  */
 export type PatternCompiler = {
-  /** Returns why a pattern is not usable; null if it is. */
+  /** Returns why a pattern cannot be used; null if it can. */
   readonly faultOf: (pattern: string) => string | null;
-  /** Returns why a JSONPath query (RFC 9535) is not usable; null if it is. Its patterns have the syntax of RE2, too. */
+  /**
+   * Returns why a JSONPath query (RFC 9535) cannot be used; null if it can. Patterns in queries have the RE2 syntax,
+   * too.
+   */
   readonly faultOfQuery: (path: string) => string | null;
-  /** Returns the work that a usable pattern takes for each character of a text, in steps of about 13 ns at worst. */
+  /**
+   * Returns the number of steps that a valid pattern needs for each character of a text. A step takes at most about 13
+   * ns.
+   */
   readonly sizeOf: (pattern: string) => number;
   /**
-   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags that replaced
-   * something. The patterns must be usable.
+   * Replaces each match of the patterns, in order, by `[redacted:<tag>]`. `hits` lists the tags of the patterns that
+   * matched. The patterns must be valid.
    */
   readonly redact: (
     text: string,
@@ -22,13 +28,13 @@ export type PatternCompiler = {
   ) => { readonly text: string; readonly hits: readonly RedactionHit[] };
 };
 
-/** Checks the pattern that the request has at `pointer`. @throws Refusal invalid */
+/** Checks the pattern at `pointer` in the request. @throws Refusal invalid */
 export const assertPattern = ({ patterns }: { readonly patterns: PatternCompiler }, pointer: string, pattern: string): void => {
   const fault = patterns.faultOf(pattern);
   if (fault !== null) throw invalid(pointer, fault, 'invalid_pattern');
 };
 
-/** Checks the JSONPath query that the request has at `pointer`. @throws Refusal invalid */
+/** Checks the JSONPath query at `pointer` in the request. @throws Refusal invalid */
 export const assertQuery = ({ patterns }: { readonly patterns: PatternCompiler }, pointer: string, path: string): void => {
   const fault = patterns.faultOfQuery(path);
   if (fault !== null) throw invalid(pointer, fault, 'invalid_query');

@@ -88,7 +88,7 @@ const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Perm
  */
 const checkAgentPermission = (tenant: Tenant.Tenant, principal: User, agent: Agent.Agent, permission: Permission): void => {
   // Restoring a deleted agent requires the permission agent:delete. For any other permission, a deleted agent counts as
-  // absent.
+  // nonexistent.
   const isReachable = agent.status === 'live' || (agent.status === 'deleted' && permission === 'agent:delete');
   if (!isReachable || !agentAllows(tenant, principal.user_id, agent, 'agent:read')) throw notFound();
   if (!isAgentPermission(permission) || !keyAllows(principal, permission)) throw forbidden(permission);

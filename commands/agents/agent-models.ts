@@ -58,8 +58,8 @@ export const reorderModelChain = async (
 
 /**
  * Adds a model to the chain of an agent, or changes its access or priority there.
- * @throws Refusal not_found also if the tenant cannot use the model, invalid if the model is disabled, conflict
- * if the chain is full
+ * @throws Refusal not_found if the agent does not exist or the tenant cannot use the model, invalid if the model is
+ * disabled, conflict if the chain is full
  */
 export const grantAgentModel = async (ctx: Ctx, input: Input<typeof AgentModelGrant, 'tenant_id' | 'model_id'>) => {
   const { agent_id, model_id, access, priority } = input;

@@ -62,7 +62,10 @@ export const changeAgentSkillVisibility = (
   { agent_id, skill_visibility_scope }: OfAgent<typeof AgentSkillVisibilityScopeUpdate>,
 ) => ctx.transact(Agent, agent_id, changeSkillVisibility(skill_visibility_scope));
 
-/** Changes the hourly limit of what the agent may spend; null removes it, absent keeps it. @throws Refusal not_found */
+/**
+ * Changes the hourly limit of the agent's spending. Null removes the limit; an absent value keeps it.
+ * @throws Refusal not_found
+ */
 export const changeAgentBudget = (ctx: Ctx, { agent_id, hourly_limit_usd }: OfAgent<typeof AgentBudgetUpdate>) =>
   ctx.transact(Agent, agent_id, (agent) => {
     const hourly_limit_micros = hourly_limit_usd === undefined ? agent.hourly_limit_micros : hourly_limit_usd && microsOf(hourly_limit_usd);

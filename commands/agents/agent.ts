@@ -46,7 +46,8 @@ const claimSlug = (slug: string, checkAgentLimit: CheckAgentLimit, create: () =>
   }
   if (agent.status === 'live') throw slugTaken(`The slug ${slug} is taken`);
   if (agent.status === 'released') return [];
-  // Check the limit before the slug is released: a refused creation must not take the slug from the deleted agent.
+  // The limit is checked before the slug is released, because a refused creation must not take the slug from the
+  // deleted agent.
   checkAgentLimit();
   return Agent.releaseSlug();
 };

@@ -15,12 +15,13 @@ export const AgentClone = z
   })
   .meta({ id: 'AgentClone', examples: [{ name: 'Second Reviewer' }] });
 
-/** How many tenants are searched at the same time. */
+/** The number of tenants that are searched at the same time. */
 const SEARCH_BATCH = 20;
 
 /**
- * Returns the tenant in which the caller may read this agent, out of the caller's tenants, which come in pages.
- * @throws Refusal not_found, in the same way whether the agent does not exist, or the caller may not see it
+ * Returns the first of the caller's tenants in which the caller may read this agent. `pages` yields the ids of the
+ * tenants.
+ * @throws Refusal not_found, identical if the agent does not exist and if the caller may not see it
  */
 export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: AsyncIterable<readonly string[]>): Promise<string> => {
   const isReadable = async (tenant: string): Promise<boolean> => {
@@ -38,15 +39,18 @@ export const findTenantOfAgent = async (ctx: Ctx, agent_id: string, pages: Async
   throw notFound();
 };
 
-/** One event has the whole copy, and the event store limits its size. */
+/**
+ * The refusal of an agent that is too large to be cloned: one event has the whole copy, and the event store limits the
+ * size of events.
+ */
 const TOO_LARGE =
   'The agent is too large to be copied: its texts and the configurations of its tools must have less than 1,000,000 bytes together';
 
-/** How many slugs with a number are tried, before those with random characters. */
+/** The highest number that is appended to a slug. After that, slugs with random characters are tried. */
 const MAX_NUMBER = 9;
 const MAX_RANDOM_SLUGS = 5;
 
-/** The slugs to try for an agent with this name, one after another. */
+/** Yields the slugs to try for an agent with this name. */
 function* slugsFor(ctx: Ctx, name: string): Generator<string, void> {
   const slug = slugOf(name);
   yield slug;
@@ -89,9 +93,9 @@ const createUnderFreeSlug = async (
 };
 
 /**
- * Returns the ids of the skills of an agent that a copy gets. The owner of an agent can read the instructions of its
- * skills, through its runner. So a caller who can do so neither in the tenant nor through the source gets only the
- * skills that everybody may see.
+ * Returns the ids of the skills that a copy of the agent gets. The owner of the copy will be able to read their
+ * instructions through its runner. So the copy gets all skills only if the caller may already read them, as a member of
+ * the tenant or through the source; otherwise it gets only the skills that everybody may see.
  */
 const copiedSkills = async (ctx: Ctx, source: Agent.Agent): Promise<ReadonlySet<string>> => {
   const isRunnerOwner = (await ctx.may('agent:settings:write', source.id)) && (await ctx.may('agent:skills:write', source.id));
@@ -112,7 +116,8 @@ export const cloneAgent = async (
   checkAgentLimit: CheckAgentLimit,
 ): Promise<Loaded<Agent.Agent>> => {
   const owner_id = ctx.principal.kind === 'user' ? ctx.principal.user_id : null;
-  // Decisions without events, which read the current states from the log. The first one also checks If-Match.
+  // These decisions return no events: they only read the current states from the log. The first one also checks
+  // If-Match.
   const source = await ctx.transact(Agent, source_id, (agent) => {
     assertCloneable(agent, name);
     return [];

@@ -2,16 +2,19 @@ import type { RefSet } from '../../domain/agents/code-ref.ts';
 import { invalid, type Refusal } from '../../domain/refusal.ts';
 import { type FailedEgress, refusalOfEgress } from '../egress-failure.ts';
 
-/** Why a repository cannot be read. `no_repository`: the host answers, but has no repository there that we may read. */
+/**
+ * The reason why a repository cannot be read. `no_repository`: the host answers, but does not have this repository, or
+ * we may not read it.
+ */
 export type CodeHostFailure = FailedEgress | { readonly failure: 'no_repository'; readonly message: string };
 
 /**
- * The branches and tags that could be listed. `isCached`: the list was fetched for an earlier request. `failed`: why
- * the lists are not complete, if a request failed.
+ * The branches and tags that could be listed. `isCached`: whether the list was fetched for an earlier request.
+ * `failed`: why the lists are incomplete, if a request failed; otherwise null.
  */
 export type ListedRefs = RefSet & { readonly isCached: boolean; readonly failed: CodeHostFailure | null };
 
-/** A value, or why the host did not give it. */
+/** A value from the host or, if there is none, the reason of the failure. */
 export type HostAnswer<T> = { readonly value: T; readonly failed: null } | { readonly value: null; readonly failed: CodeHostFailure };
 
 /** Reads from the hosts of git repositories. No function throws if the host fails. */

@@ -28,8 +28,9 @@ type OfAgent<Body extends z.ZodType> = Input<Body, 'tenant_id' | 'agent_id'>;
 type LoadedAgent = Promise<Loaded<Agent.Agent>>;
 
 /**
- * Checks that a repository has this branch or tag, and returns why not otherwise. If the listed names do not decide it,
- * the host is asked for this name.
+ * Checks that a repository has this branch or tag.
+ * @returns the refusal; null if the repository has it. If the listed names do not show whether it exists, asks the host
+ * for this name.
  */
 const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, pointer: string): Promise<Refusal | null> => {
   const listed = await host.listRefs(url);
@@ -41,7 +42,7 @@ const refusalOfRef = async (host: CodeHost, url: string, code_ref: string, point
   return failed && !listed.complete ? refusalOfHost(failed, pointer) : unknownRef(code_ref, listed);
 };
 
-/** @throws Refusal invalid, unavailable, bad_gateway */
+/** Returns the branch to which HEAD of the repository points. @throws Refusal invalid, unavailable, bad_gateway */
 const headBranch = async (host: CodeHost, url: string): Promise<string> => {
   const { value, failed } = await host.headBranch(url);
   if (failed) throw refusalOfHost(failed, '/url');
@@ -53,8 +54,8 @@ const headBranch = async (host: CodeHost, url: string): Promise<string> => {
 const UNKNOWN_REF = (refusal: Refusal): boolean => refusal.extra.errors?.[0]?.code === 'unknown_ref';
 
 /**
- * Returns the branch or tag for a newly linked repository: the wanted one; else, if the agent had another repository,
- * the present one if the new repository has it; else the HEAD branch.
+ * Returns the branch or tag for a newly linked repository: the requested one if there is one. Otherwise, if the agent
+ * had another repository, its present branch or tag if the new repository has it, too. Otherwise the HEAD branch.
  */
 const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted: string | null | undefined): Promise<string> => {
   const name = wanted === undefined && agent.repo_url !== null ? agent.code_ref : wanted;
@@ -66,7 +67,7 @@ const refToLink = async (host: CodeHost, agent: Agent.Agent, url: string, wanted
 };
 
 /**
- * Links a git repository to the agent, or removes the link if `url` is null. Nothing is stored unless the host confirms
+ * Links a git repository to the agent, or removes the link if `url` is null. Stores the link only if the host confirms
  * that the repository has the branch or tag.
  * @throws Refusal not_found, invalid, unavailable, bad_gateway
  */
@@ -84,8 +85,8 @@ export const linkAgentRepo =
   };
 
 /**
- * Pins a branch or tag of the agent's repository, if the repository has it.
- * @throws Refusal not_found, conflict, invalid, unavailable, bad_gateway
+ * Pins a branch or tag of the agent's repository.
+ * @throws Refusal not_found, conflict, unavailable, bad_gateway, invalid if the repository does not have it
  */
 export const pinAgentCodeRef =
   (host: CodeHost) =>
@@ -97,8 +98,8 @@ export const pinAgentCodeRef =
   };
 
 /**
- * Lists the branches and tags of the agent's repository. If the host cannot be read, the lists are empty and not
- * complete.
+ * Lists the branches and tags of the agent's repository. If the host cannot be read, the lists are empty and marked as
+ * incomplete.
  */
 export const listAgentRefs =
   (host: CodeHost) =>

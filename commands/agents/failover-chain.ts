@@ -4,13 +4,10 @@ import { jsonEqual } from '../../domain/aggregate.ts';
 import { invalid } from '../../domain/refusal.ts';
 import type { Ctx } from '../context.ts';
 
-/** The id of the only stream of failover chains. */
+/** Returns the id of the platform's only stream of failover chains. */
 const graphIdOf = (ctx: Ctx): string => ctx.uniqueId('failover', 'all', 0, 'platform');
 
-/**
- * Checks that the models of a failover chain exist, each once.
- * @throws Refusal invalid
- */
+/** Checks that the models of a failover chain exist, and that none occurs twice. @throws Refusal invalid */
 export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Promise<void> => {
   if (new Set(chain).size !== chain.length) throw invalid('/failover_chain', 'must not contain the same model twice', 'duplicate');
   const models = await Promise.all(chain.map((id) => ctx.load(Model, id)));
@@ -18,7 +15,10 @@ export const assertModelsExist = async (ctx: Ctx, chain: readonly string[]): Pro
   if (unknown >= 0) throw invalid(`/failover_chain/${unknown}`, 'there is no such model', 'unknown_model');
 };
 
-/** The chains of all models that can be reached from these, by their own streams and by the graph. */
+/**
+ * Returns the chains of all models that can be reached from these models, by the chains in the models' own streams and
+ * in the graph.
+ */
 const chainsFrom = async (
   ctx: Ctx,
   ids: readonly string[],
@@ -33,12 +33,15 @@ const chainsFrom = async (
   return chains;
 };
 
-/** The graph has changed since the chains were read: models can be reachable now whose chains were not read. */
+/**
+ * Thrown if the graph has changed since the chains were read, so that models can be reachable whose chains were not
+ * read.
+ */
 class GraphChanged extends Error {}
 
 /**
- * Checks that a new failover chain of a model does not lead back to the model, also not through a chain that another
- * request changes at the same time, and records the chain in the graph of all chains.
+ * Checks that a new failover chain of a model does not lead back to the model, and records the chain in the graph of
+ * all chains. The check also covers chains that other requests change at the same time.
  * @throws Refusal invalid
  */
 export const recordChain = async (ctx: Ctx, model_id: string, chain: readonly string[]): Promise<void> => {

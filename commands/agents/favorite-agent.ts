@@ -6,7 +6,7 @@ import { loadAgent } from './agent.ts';
 
 type AgentPath = { readonly agent_id: string };
 
-/** Returns the id of the calling user. @throws Refusal forbidden if the caller is no user */
+/** Returns the id of the calling user. @throws Refusal forbidden if the caller is not a user */
 const callingUser = ({ principal }: Ctx): string => {
   if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only users have favorites');
   return principal.user_id;
@@ -27,6 +27,6 @@ export const favoriteAgent = async (ctx: Ctx, { agent_id }: AgentPath) => {
 /** Removes an agent from the favorites of the calling user. @throws Refusal not_found if there is no such agent */
 export const unfavoriteAgent = (ctx: Ctx, { agent_id }: AgentPath) => changeFavorite(ctx, agent_id, unfavorite);
 
-/** Returns the favorites of the calling user; none if the caller is no user. */
+/** Returns the favorites of the calling user; an empty map if the caller is not a user. */
 export const loadFavorites = async ({ principal, load }: Ctx): Promise<User.User['favorites']> =>
   principal.kind === 'user' ? (await load(User, principal.user_id)).state.favorites : {};

@@ -14,7 +14,10 @@ const MAX_FAILOVERS = 5;
 
 const MAX_PRICE = 1_000_000;
 
-/** The prices of a model. Those of tokens, from which costs are calculated, are numbers; others can have any form. */
+/**
+ * A schema for the prices of a model. Token prices must be numbers, because costs are calculated from them; other
+ * prices can have any form.
+ */
 const Pricing = JsonObjectField.superRefine((pricing, issues) => {
   for (const [name, price] of Object.entries(pricing))
     if (name.endsWith('_per_mtok') && !(typeof price === 'number' && price >= 0 && price <= MAX_PRICE))
@@ -60,7 +63,7 @@ export const AdminModelUpdate = z
 
 /** Registers a model. @throws Refusal slug_taken, invalid */
 export const registerModel = async (ctx: Ctx, fields: Input<typeof ModelCreate>) => {
-  // No other model can have a model in its chain that does not exist yet, so the chain cannot lead back.
+  // The model does not exist yet, so no other model has it in its chain, and the new chain cannot lead back to it.
   await assertModelsExist(ctx, fields.failover_chain);
   return createUnique(ctx, Model, { kind: 'model', key: `${fields.provider}\0${fields.slug}`, claim: () => Model.register(fields) });
 };
@@ -70,7 +73,7 @@ export const updateModel = async (ctx: Ctx, { model_id, ...changes }: Input<type
   const { state } = await ctx.load(Model, model_id);
   Model.assertExists(state);
   const chain = changes.failover_chain === null ? [] : changes.failover_chain;
-  // As a side effect, so that a repeat with the same Idempotency-Key makes the same transactions.
+  // This is a side effect, so that a repeat with the same Idempotency-Key takes the same branch.
   const isChanged = await ctx.sideEffect(async () => chain !== undefined && !jsonEqual(chain, state.failover_chain));
   if (chain && isChanged) {
     await assertModelsExist(ctx, chain);
@@ -92,7 +95,10 @@ export const openModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: Model
   return ctx.transact(Model, model_id, Model.openToTenant(tenant_id));
 };
 
-/** Reverses `openModelToTenant`. @throws Refusal not_found */
+/**
+ * Takes back `openModelToTenant`: the tenant can use the model only if it is available to all tenants.
+ * @throws Refusal not_found
+ */
 export const closeModelToTenant = async (ctx: Ctx, { model_id, tenant_id }: ModelAndTenant) => {
   await assertTenant(ctx, tenant_id);
   return ctx.transact(Model, model_id, Model.closeToTenant(tenant_id));

@@ -18,7 +18,7 @@ export const Restore = z
 type AgentThen = { readonly agent: Agent.Agent; readonly position: Position };
 
 /**
- * Returns the agent as it was at this revision, and the position of this revision in the log.
+ * Returns the agent as it was at this revision, and the log position of the event with this revision.
  * @throws Refusal invalid if the agent has no such revision
  */
 const agentAt = async (ctx: Ctx, agent_id: string, revision: number): Promise<AgentThen> => {
@@ -55,13 +55,14 @@ const laterOf = (one: Position | null, other: Position | null): Position | null 
   one && other ? (comparePositions(one, other) > 0 ? one : other) : (one ?? other);
 
 /**
- * Sets the agent and its Slack settings back, which are two streams. The revision has a fixed position in the log, so
- * after a failure between the two appends, a repeat of the request has the same target and appends what is missing.
+ * Sets the agent and its Slack settings back. They are in two streams, so a failure between the two appends is
+ * possible. A repeat then appends what is missing: the revision has a fixed log position, so the repeat restores the
+ * same states.
  */
 const restoreRevision = async (ctx: Ctx, agent_id: string, revision: number): Promise<Loaded<Agent.Agent>> => {
   const earlier = await agentAt(ctx, agent_id, revision);
   const config = await slackConfigAt(ctx, earlier);
-  // The agent comes first, because the request's If-Match is about the agent.
+  // The agent is changed first, because the request's If-Match is about the agent.
   const agent = await ctx.transact(Agent, agent_id, restore(earlier.agent, revision));
   const { inherited_slack_config } = earlier.agent;
   const slack = await ctx.transact(SlackConfig, agent_id, SlackConfig.restore(config, inherited_slack_config), { ignoreIfMatch: true });
@@ -69,8 +70,8 @@ const restoreRevision = async (ctx: Ctx, agent_id: string, revision: number): Pr
 };
 
 /**
- * Restores an agent. If `revision` is given, its settings, its model chain and its Slack settings are set back to that
- * revision; otherwise the agent must be a deleted one.
+ * Restores an agent. If `revision` is given, sets its settings, its model chain and its Slack settings back to that
+ * revision. Otherwise the agent must be deleted, and is restored as it was.
  * @throws Refusal not_found, forbidden, conflict, plan_limit, invalid
  */
 export const restoreAgent = async (

@@ -1,7 +1,8 @@
 import * as AuditAnchor from '../../domain/audit/audit-anchor.ts';
 
 /**
- * A signed head, as it is posted. `head_id` is the id of its event, `public_key` that of the key that has signed it.
+ * A signed head in the form in which it is posted. `head_id` is the id of its event, `public_key` the public part of
+ * the key that has signed it.
  */
 export type PostedHead = {
   readonly head_id: string;
@@ -16,7 +17,7 @@ export type PostedHead = {
 };
 
 export type AnchorPorts = {
-  /** Posts a head. Returns the host and the status of its answer. @throws Error if it does not answer */
+  /** Posts a head. Returns the host and the status of its answer. @throws Error if the host does not answer */
   readonly post: (head: PostedHead) => Promise<{ readonly host: string; readonly status: number }>;
   readonly load: (tenant: string) => Promise<AuditAnchor.AuditAnchor>;
   readonly transact: (
@@ -29,8 +30,8 @@ export type AnchorPorts = {
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /**
- * Posts a head to the place outside, and records that it was received. Does nothing if that was recorded before.
- * @throws Error if the place has not received it
+ * Posts a head to AUDIT_ANCHOR_URL, and records that it was received. Does nothing if that is already recorded.
+ * @throws Error if the head was not received
  */
 export const anchorHead = async (ports: AnchorPorts, head: PostedHead): Promise<void> => {
   const { head_id, tenant_id, size, root } = head;

@@ -1,11 +1,16 @@
 import * as AuditHead from '../../domain/audit/audit-head.ts';
 
-/** What the reactor needs: the entries of tenants, their streams of heads, and a key. */
+/** What the reactor needs: the audit log entries of tenants, the streams of heads, and a signing key. */
 export type SigningPorts = {
-  /** Returns the entries of a tenant after a position (null: all), in log order: at most MAX_HEAD_ENTRIES. */
+  /**
+   * Returns the entries of a tenant after a position (null: from the start), in log order, at most MAX_HEAD_ENTRIES.
+   */
   readonly entriesAfter: (tenant: string, position: string | null) => Promise<readonly AuditHead.Leaf[]>;
   readonly load: (tenant: string) => Promise<AuditHead.AuditHead>;
-  /** Decides on the tenant's head after one of `size` entries, and appends what is decided. */
+  /**
+   * Makes a decision about the heads of a tenant, and appends its events. `size` is the number of entries before the
+   * new head.
+   */
   readonly transact: (
     tenant: string,
     size: number,
@@ -15,8 +20,9 @@ export type SigningPorts = {
 };
 
 /**
- * Signs heads over the entries of a tenant that none covers. While there are more, each head has MAX_HEAD_ENTRIES of
- * them. `at` is the time of the heads (RFC 3339 UTC). Returns how many were signed.
+ * Signs heads until every entry of a tenant is covered. Each head covers at most MAX_HEAD_ENTRIES further entries. `at`
+ * is the time of the heads (RFC 3339 UTC).
+ * @returns the number of signed heads
  */
 export const signHeads = async (ports: SigningPorts, tenant: string, at: string): Promise<number> => {
   let state = await ports.load(tenant);

@@ -29,10 +29,10 @@ export const BenchmarkRunCreate = z
   })
   .meta({ id: 'BenchmarkRunCreate' });
 
-/** The field of the request that leads to the dataset. */
+/** The JSON pointer of the request field that refers to the dataset. */
 const POINTER = '/benchmark';
 
-/** Loads a benchmark that can be run. @throws Refusal invalid if there is none, conflict if it is inactive */
+/** Loads a benchmark that can be run. @throws Refusal invalid if it does not exist, conflict if it is inactive */
 const loadRunnable = async (ctx: Ctx, slug: string): Promise<Benchmark.Benchmark> => {
   const { state } = await benchmarkWithSlug(ctx, slug);
   if (state.status !== 'live') throw invalid(POINTER, 'there is no such benchmark', 'unknown_benchmark');
@@ -54,7 +54,7 @@ const contentOf = async (ctx: Ctx, host: DatasetHost, { dataset_uri, dataset_sha
 
 type RunInput = Input<typeof BenchmarkRunCreate, 'tenant_id'>;
 
-/** Reads the benchmark and its dataset, which is stored among the files of the tenant, and selects the tasks. */
+/** Loads the benchmark, reads its dataset, stores the dataset among the files of the tenant, and selects the tasks. */
 const prepareRun = async (ctx: Ctx, host: DatasetHost, { benchmark: slug, agent_id, harness, tasks = null }: RunInput) => {
   const benchmark = await loadRunnable(ctx, slug);
   const bytes = await contentOf(ctx, host, benchmark);
@@ -68,7 +68,7 @@ const prepareRun = async (ctx: Ctx, host: DatasetHost, { benchmark: slug, agent_
   };
 };
 
-/** A run as BenchmarkRunRead shows it. */
+/** Returns a run in the form of the response schema BenchmarkRunRead. */
 const runView = (run: BenchmarkRun.BenchmarkRun) => ({ ...run, tasks: BenchmarkRun.tasksOf(run) });
 
 const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
@@ -78,7 +78,7 @@ const assertActive = async (ctx: Ctx, agent_id: string): Promise<void> => {
 
 /**
  * Returns the function that queues a run of an agent on a benchmark. It throws Refusal not_found, conflict if the agent
- * or the benchmark is inactive, invalid, unavailable, and bad_gateway if the host of the dataset does not give it.
+ * or the benchmark is inactive, invalid, unavailable, and bad_gateway if the host does not return the dataset.
  */
 export const queueBenchmarkRun =
   (host: DatasetHost) =>

@@ -9,21 +9,21 @@ import { decodeReport, type TaskReport } from './task-report.ts';
 export type RunRef = { readonly tenant_id: string; readonly id: string };
 
 /**
- * A run that has not ended, according to the read models, and how its delivery to the runner has ended. A run without a
- * delivery has not been sent yet.
+ * A run that has not ended, according to the read models. `outcome` says how its delivery to the runner has ended. A
+ * run without a delivery has not been sent yet.
  */
 export type OpenRun = RunRef & { readonly has_delivery: boolean; readonly outcome: 'acknowledged' | 'given_up' | null };
 
-/** What sending runs and recording results needs. Times are in milliseconds. */
+/** The functions that sending runs and recording results need. Times are in milliseconds. */
 export type BenchmarkRunPorts = {
   readonly now: () => number;
   readonly loadRun: (run: RunRef) => Promise<BenchmarkRun.BenchmarkRun>;
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
-  /** Returns a stored content of the tenant. @throws Refusal unavailable */
+  /** Returns a stored file of the tenant. @throws Refusal unavailable */
   readonly readContent: (tenant_id: string, sha256: string) => Promise<Uint8Array>;
-  /** Stores a content of the tenant and returns its SHA-256. @throws Refusal unavailable */
+  /** Stores a file of the tenant, and returns its SHA-256. @throws Refusal unavailable */
   readonly storeContent: (tenant_id: string, content: Uint8Array) => Promise<string>;
-  /** Begins the delivery of a run, unless there is the delivery already. */
+  /** Appends the first event of the delivery of a run. Does nothing if the delivery exists. */
   readonly createDelivery: (run: RunRef, facts: BenchmarkDeliveryFacts, body: Uint8Array) => Promise<void>;
   readonly transact: (
     run: RunRef,
@@ -32,7 +32,7 @@ export type BenchmarkRunPorts = {
   ) => Promise<unknown>;
 };
 
-/** The actor of the events by which the platform ends runs. */
+/** The actor of events with which the platform ends runs. */
 export const BENCHMARKS: Actor = { kind: 'system', id: 'benchmarks' };
 
 const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
@@ -47,7 +47,7 @@ const ENDED_EARLY = {
 
 const EXPIRED = `The run has not ended within ${BenchmarkRun.MAX_RUN_HOURS} hours`;
 
-/** Sends a run to the runner of its agent. Returns why it cannot be sent; null if it is sent. */
+/** Sends a run to the runner of its agent. Returns null, or the reason why the run cannot be sent. */
 const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): Promise<string | null> => {
   const { tenant_id, id, agent_id, dataset_sha256, task_ids } = run;
   const inactive = await ports.inactiveReason(tenant_id, agent_id);
@@ -59,8 +59,8 @@ const send = async (ports: BenchmarkRunPorts, run: BenchmarkRun.BenchmarkRun): P
 };
 
 /**
- * Does what an open run needs next: sends it, or ends it because its time is over or its message has ended. In the
- * latter case, all results that were published before must be recorded already.
+ * Takes the next step for an open run: sends it, or ends it if its time is over or its message has ended. All results
+ * that were published before the message ended must already be recorded.
  */
 export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_delivery, outcome }: OpenRun): Promise<void> => {
   const ref = { tenant_id, id };
@@ -72,10 +72,10 @@ export const advanceRun = async (ports: BenchmarkRunPorts, { tenant_id, id, has_
   if (failure !== null) await end(failure);
 };
 
-/** A valid result, with the tenant and the agent whose runner has published it. */
+/** A valid result, with the tenant and the agent of the runner that published it. */
 export type Report = TaskReport & { readonly tenant: string; readonly agent: string };
 
-/** Reads a message with a result that the runner of an agent has published; null if it is not valid. */
+/** Parses a message with a result that the runner of an agent has published; null if it is not valid. */
 export const readReport = (reporter: { readonly tenant: string; readonly agent: string }, message: Uint8Array): Report | null => {
   const report = decodeReport(message);
   return report && { ...report, ...reporter };

@@ -70,7 +70,10 @@ export const createBenchmark =
     });
   };
 
-/** Returns the benchmark with this slug, or the one that would be the next to get it. */
+/**
+ * Returns the benchmark with this slug. If there is none, returns the nonexistent one that would be the next to get the
+ * slug.
+ */
 export const benchmarkWithSlug = async (ctx: Pick<Ctx, 'load' | 'uniqueId'>, slug: string): Promise<Loaded<Benchmark.Benchmark>> => {
   for (let generation = 0; ; generation++) {
     const loaded = await ctx.load(Benchmark, ctx.uniqueId('benchmark', slug, generation, PLATFORM));

@@ -8,7 +8,7 @@ import type { ReadableBlob } from '../blobs.ts';
 import type { Ctx } from '../context.ts';
 import type { FailedEgress } from '../egress-failure.ts';
 
-/** The content of a dataset, or why the host did not give it. */
+/** The content of a dataset or, if the host did not return it, the reason. */
 export type FetchedDataset =
   | { readonly bytes: Uint8Array; readonly failed: null }
   | { readonly bytes: null; readonly failed: FailedEgress };
@@ -19,7 +19,7 @@ export type DatasetHost = {
   readonly fetch: (url: string) => Promise<FetchedDataset>;
 };
 
-/** How datasets are found. */
+/** The functions with which datasets are found. */
 export type DatasetPorts<C extends Ctx> = {
   /** Checks that the caller may read a file of the context's tenant. @throws Refusal not_found, forbidden */
   readonly assertReadable: (ctx: C, digest: string) => Promise<unknown>;
@@ -28,15 +28,15 @@ export type DatasetPorts<C extends Ctx> = {
 const POINTER = '/dataset_uri';
 
 /**
- * Reads a stored dataset. `pointer` names the field of the request that leads to it. @throws Refusal invalid if it is
- * larger than a dataset may be
+ * Reads a stored dataset. `pointer` is the JSON pointer of the request field that refers to it.
+ * @throws Refusal invalid if it is larger than a dataset may be
  */
 export const readDataset = async ({ size, content }: ReadableBlob, pointer: string): Promise<Uint8Array> => {
   if (size > MAX_DATASET_BYTES) throw invalid(pointer, `The dataset has more than ${MAX_DATASET_BYTES} bytes`, 'too_large');
   return Buffer.concat(await Array.fromAsync(content));
 };
 
-/** The tenant and the digest in the URL of an uploaded file of this installation; null for any other URL. */
+/** Returns the tenant and the digest in the URL of an uploaded file of this installation; null for any other URL. */
 const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: string; readonly digest: string } | null => {
   const path = uri.startsWith(`${publicUrl}/`) ? uri.slice(publicUrl.length) : uri;
   const [, tenant, digest] = /^\/tenant\/([^/]+)\/files\/([0-9a-f]{64})$/.exec(path) ?? [];
@@ -46,8 +46,8 @@ const uploadedFileIn = (publicUrl: string, uri: string): { readonly tenant: stri
 const unknownFile = (): Refusal => invalid(POINTER, 'There is no such file, or you have no access to it', 'unknown_file');
 
 /**
- * Copies an uploaded file that the caller may read as a member of its tenant to the files of the platform. So every
- * tenant can run the benchmark, and it does not change when the file is removed.
+ * Copies an uploaded file, which the caller must be allowed to read as a member of its tenant, to the files of the
+ * platform. So every tenant can run the benchmark, even after the original file is removed.
  */
 const copyUpload = async <C extends Ctx>(
   ctx: C,
@@ -68,8 +68,8 @@ const copyUpload = async <C extends Ctx>(
 };
 
 /**
- * Finds a dataset. An uploaded file is read and copied. Any other URI is only read by the runs, and they refuse it if
- * it cannot be read.
+ * Finds a dataset. An uploaded file is read and copied. Any other URI is not read here: the runs read it, and are
+ * refused if it cannot be read.
  * @throws Refusal invalid, unavailable
  */
 export const locateDataset = async <C extends Ctx>(ctx: C, ports: DatasetPorts<C>, dataset_uri: string): Promise<Dataset> => {

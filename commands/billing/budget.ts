@@ -26,7 +26,7 @@ export const BudgetSettle = z
   .strictObject({ amount_usd: Usd.meta({ description: 'What was spent, in US dollars', examples: [0.42] }) })
   .meta({ id: 'BudgetSettle', examples: [{ amount_usd: 0.42 }] });
 
-/** A reservation as BudgetReservation shows it. */
+/** Returns a reservation in the form of the response schema BudgetReservation. */
 const reservationView = (agent_id: string, { reservation_id, amount_micros, settled_micros, expires_at }: BudgetHour.Reservation) => ({
   id: reservation_id,
   agent_id,
@@ -43,7 +43,7 @@ const budgetOf = async (ctx: Ctx, agent_id: string): Promise<BudgetHour.Budget> 
   return { agent_id, limit_micros: state.hourly_limit_micros, at: ctx.at() };
 };
 
-/** What the session has cost in this hour. @throws Refusal invalid if it is not a session of the agent */
+/** Returns the costs of the session in this hour. @throws Refusal invalid if it is not a session of the agent */
 const costsOf = async (ctx: Ctx, agent_id: string, session_id: string | null): Promise<BudgetHour.SessionCost[]> => {
   if (session_id === null) return [];
   const { state } = await ctx.load(Session, session_id);
@@ -58,8 +58,8 @@ const checkModel = async (ctx: Ctx, model_id: string | null): Promise<void> => {
 };
 
 /**
- * Reserves a part of the agent's budget of this hour. Reservations are decided on the stream of the hour, at an
- * expected revision: so concurrent ones cannot pass the limit together. A refusal is recorded.
+ * Reserves a part of the agent's budget of this hour. The decision is appended to the stream of the hour at the
+ * revision that was read, so concurrent reservations together cannot exceed the limit. A refusal is recorded, too.
  * @throws Refusal budget_exceeded, invalid
  */
 export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve, 'tenant_id' | 'agent_id'>): Reply => {
@@ -82,7 +82,10 @@ export const reserveBudget = async (ctx: Ctx, input: Input<typeof BudgetReserve,
   }
 };
 
-/** The id of the budget hour of a reservation. @throws Refusal not_found unless the caller is a runner of the tenant */
+/**
+ * Returns the id of the budget hour of a reservation.
+ * @throws Refusal not_found unless the caller is a runner of the tenant
+ */
 const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string) => {
   if (principal.kind !== 'runner' || principal.tenant_id !== tenant || !isId25(reservation_id)) throw notFound();
   const { agent_id } = principal;
@@ -90,21 +93,22 @@ const hourOfOwnReservation = ({ principal, tenant }: Ctx, reservation_id: string
 };
 
 /**
- * Checks that the calling runner has made this reservation. Only the agent of a runner leads to its reservations, so
- * for any other caller there are none. @throws Refusal not_found
+ * Checks that the calling runner has made this reservation. The hour of a reservation is found by the agent of the
+ * runner, so no other caller can find it.
+ * @throws Refusal not_found
  */
 export const requireOwnReservation = async (ctx: Ctx, reservation_id: string): Promise<void> => {
   const { id } = hourOfOwnReservation(ctx, reservation_id);
   if ((await ctx.load(BudgetHour, id)).state.reservations[reservation_id]) return;
-  // The state in memory may be older than a reservation that another process has made just now.
+  // The log is read, because the cached state may not contain a reservation that another process has just made.
   for await (const { type, data } of ctx.history(BudgetHour, id))
     if (type === 'BudgetReserved' && data.reservation_id === reservation_id) return;
   throw notFound();
 };
 
 /**
- * Settles a reservation of the calling runner's agent with what was spent. @throws Refusal not_found, conflict if it
- * was settled with another amount
+ * Settles a reservation of the calling runner's agent with the amount that was spent.
+ * @throws Refusal not_found, conflict if it was settled with another amount
  */
 export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, 'tenant_id' | 'reservation_id'>): Reply => {
   const { reservation_id, amount_usd } = input;
@@ -114,7 +118,7 @@ export const settleBudget = async (ctx: Ctx, input: Input<typeof BudgetSettle, '
   return { ...loaded, state: reservationView(agent_id, loaded.state.reservations[reservation_id]!) };
 };
 
-/** Checks that an agent's budget of this hour is not used up. @throws Refusal budget_exceeded */
+/** Checks that some of the agent's budget of this hour is left. @throws Refusal budget_exceeded */
 export const requireBudget = async (ctx: Ctx, { id: agent_id, state }: Loaded<Agent.Agent>): Promise<void> => {
   const { hourly_limit_micros: limit_micros } = state;
   if (limit_micros === null) return;

@@ -26,8 +26,8 @@ const loadTenant = async (ctx: Ctx): Promise<Tenant.Tenant> => {
 };
 
 /**
- * Checks that the tenant can subscribe to a price, and returns what the provider needs to know. @throws Refusal invalid
- * if no plan has the price, conflict if the tenant has a subscription
+ * Checks that the tenant can subscribe to a price, and returns the data for the provider's checkout.
+ * @throws Refusal invalid if no plan has the price, conflict if the tenant has a subscription
  */
 const checkoutOf = async (ctx: Ctx, price_id: string, findPlan: FindPlan) => {
   const { subscriptions, billing_email } = await loadTenant(ctx);
@@ -39,8 +39,8 @@ const checkoutOf = async (ctx: Ctx, price_id: string, findPlan: FindPlan) => {
 };
 
 /**
- * Starts a checkout in which the tenant subscribes to the plan with this price. The plan changes when the provider
- * reports the subscription.
+ * Starts a checkout with which the tenant subscribes to the plan with this price. The tenant's plan changes when the
+ * provider reports the subscription.
  * @throws Refusal not_found, not_configured, invalid, conflict, rate_limited, unavailable, bad_gateway
  */
 export const startCheckout =

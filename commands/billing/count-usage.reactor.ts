@@ -13,15 +13,15 @@ export type CountedEvent = Recorded<Extract<Session.SessionEvent | Agent.AgentEv
 export const BUDGET_COUNTER: Actor = { kind: 'system', id: 'budgets' };
 
 export type CountingPorts = {
-  /** The agent's hourly limit at present; null if it has none. */
+  /** Returns the agent's present hourly limit; null if it has none. */
   readonly limitOf: (tenant: string, agent_id: string) => Promise<number | null>;
-  /** Appends what the decision on the hour returns. */
+  /** Appends the events that the decision about the hour returns. */
   readonly transact: (tenant: string, id: string, decide: Decision<BudgetHour.BudgetHour, BudgetHour.BudgetEvent>) => Promise<unknown>;
 };
 
 /**
- * The costs of one agent in one hour, by session. `pending` names the sessions whose cost is not recorded yet. `isDue`:
- * something has changed since it was recorded.
+ * The costs of one agent in one hour, for each session. `pending` has the sessions whose cost has changed since it was
+ * recorded. `isDue`: whether something must be recorded.
  */
 type AgentHour = {
   readonly tenant: string;
@@ -32,15 +32,18 @@ type AgentHour = {
   isDue: boolean;
 };
 
-/** How many sessions one event has at most. */
+/** The maximum number of sessions in one event. */
 const MAX_SESSIONS = 1_000;
 const HOUR_MS = 3_600_000;
 const MAX_KNOWN_LIMITS = 10_000;
 
-/** How long usage is kept in memory, and so how far back the reactor reads at its start, in milliseconds. */
+/** Usage is kept in memory for this long, in milliseconds. At its start, the reactor reads the events of this time. */
 export const COUNTED_MS = 2 * HOUR_MS;
 
-/** Records what has changed in one hour of an agent, unless the agent has no limit: then a later limit needs it. */
+/**
+ * Records the changed costs of one hour of an agent. Keeps them for later if the agent has no limit, because it can get
+ * a limit later.
+ */
 const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string): Promise<void> => {
   counted.isDue = false;
   const { tenant, agent_id, hour, costs, pending } = counted;
@@ -56,15 +59,15 @@ const recordHour = async (ports: CountingPorts, counted: AgentHour, at: string):
 };
 
 /**
- * Adds up what messages cost, by agent, hour and session, and records the totals in the streams of the budgets. Totals
- * only grow, and a stream ignores smaller ones. So neither a repeat, nor a second process, nor one that starts in the
- * middle of an hour and reads its events again, counts anything twice.
+ * Adds up the costs of messages for each agent, hour and session, and records the totals in the budget streams. Totals
+ * only increase, and a stream ignores a lower total. So nothing is counted twice if recording is repeated, if two
+ * processes count, or if a process starts in the middle of an hour and reads its events again.
  */
 export const createUsageCounter = () => {
   const hours = new Map<string, AgentHour>();
   const limits = new Map<string, Promise<number | null>>();
 
-  /** Asks for the limit of an agent only once, until it changes or the answer fails. */
+  /** Returns ports that remember the limit of an agent until it changes. A failed answer is not remembered. */
   const withKnownLimits = (ports: CountingPorts): CountingPorts => ({
     ...ports,
     limitOf: (tenant, agent_id) => {
@@ -89,7 +92,7 @@ export const createUsageCounter = () => {
   };
 
   return {
-    /** Takes an event into account. `now`: the present time (RFC 3339 UTC). */
+    /** Applies an event to the totals. `now`: the present time (RFC 3339 UTC). */
     apply: (event: CountedEvent, now: string): void => {
       if (event.type !== 'UsageRecorded') {
         limits.delete(event.id);
@@ -103,7 +106,10 @@ export const createUsageCounter = () => {
       counted.pending.add(event.id);
       counted.isDue = true;
     },
-    /** Records what has changed. What fails is due again the next time. @throws Error of the ports */
+    /**
+     * Records the changed totals. A total that could not be recorded is recorded by the next call.
+     * @throws Error of the ports
+     */
     record: async (ports: CountingPorts, now: string): Promise<void> => {
       const oldest = new Date(Date.parse(now) - COUNTED_MS).toISOString();
       for (const [key, counted] of hours) {

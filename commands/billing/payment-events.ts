@@ -10,7 +10,7 @@ import { signatureSchemes } from '../../domain/webhooks/signature-schemes.ts';
 import type { Ctx } from '../context.ts';
 import type { FindPlan } from './checkout.ts';
 
-/** `duplicate`: nothing new. `ignored`: an event that concerns neither a tenant nor a seller. */
+/** `duplicate`: the event is already recorded. `ignored`: the event concerns neither a tenant nor a seller. */
 export type PaymentEventOutcome = 'recorded' | 'duplicate' | 'ignored';
 
 /** A request of the payment provider. `header` returns a header by its lower-case name. */
@@ -43,7 +43,10 @@ export const PaymentEvent = z.object({
 });
 type PaymentEvent = z.output<typeof PaymentEvent>;
 
-/** A reference to an object of the provider: its id or, if the event contains the object itself, the object. */
+/**
+ * A schema for a reference to an object of the provider: its id or, if the event contains the object itself, the
+ * object. The parsed value is the id.
+ */
 const Reference = z.union([ProviderId, z.object({ id: ProviderId }).transform(({ id }) => id)]);
 
 const SubscriptionObject = z.object({
@@ -63,7 +66,10 @@ const AccountObject = z.object({
 });
 
 export type PaymentEventPorts = {
-  /** Returns a context in which the payment provider is the actor. Without a tenant, it is that of the platform. */
+  /**
+   * Returns a context in which the payment provider is the actor. Without a tenant id, it is the context of the
+   * platform.
+   */
   readonly contextOf: (tenant_id?: string) => Ctx;
   readonly findPlan: FindPlan;
 };
@@ -73,7 +79,8 @@ const receiveSubscription = async (
   { id: event_id, type: event_type, created, account, data }: PaymentEvent,
 ): Promise<PaymentEventOutcome> => {
   const subscription = SubscriptionObject.safeParse(data.object).data;
-  // The owner of a connected account can create subscriptions there with any metadata.
+  // Subscriptions of connected accounts are ignored: the owner of such an account can create subscriptions there with
+  // any metadata.
   if (!subscription || account) return 'ignored';
   const { status, customer: customer_id, metadata, items } = subscription;
   const { tenant_id } = metadata;

@@ -1,7 +1,7 @@
 import { Refusal } from '../../domain/refusal.ts';
 
 /**
- * A request to the payment provider. If `idempotencyKey` is that of an earlier request, the provider repeats its first
+ * A request to the payment provider. If an earlier request had the same `idempotencyKey`, the provider repeats its
  * answer and does nothing.
  */
 type ProviderRequest = { readonly idempotencyKey: string };
@@ -26,7 +26,7 @@ export type PaymentProvider = {
   readonly openPortal: (request: ProviderRequest & { readonly customer_id: string; readonly returnUrl: string }) => Promise<string>;
   /** Creates the account of a seller, and returns its id. */
   readonly createAccount: (request: ProviderRequest & { readonly user_id: string; readonly email: string }) => Promise<string>;
-  /** Returns the URL of the onboarding of a seller. It can be opened once. */
+  /** Returns the URL of the onboarding of a seller. The URL can be opened only once. */
   readonly createOnboardingLink: (
     request: ProviderRequest & { readonly account_id: string; readonly returnUrl: string },
   ) => Promise<string>;

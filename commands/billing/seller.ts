@@ -6,8 +6,8 @@ import type { Ctx, Loaded } from '../context.ts';
 import { type PaymentProvider, requireProvider } from './payment-provider.ts';
 
 /**
- * Returns the id of the calling user. An API key that is limited to a lesser role than that of its owner cannot act for
- * the owner here.
+ * Returns the id of the calling user. An API key whose role is lower than the role of its owner cannot act for the
+ * owner here.
  * @throws Refusal forbidden
  */
 const sellerIdOf = ({ principal }: Ctx): string => {
@@ -35,7 +35,7 @@ export const startSellerOnboarding =
     const provider = requireProvider(maybeProvider);
     const { payment_account_id } = (await ctx.load(Seller, user_id)).state;
     const { email } = (await ctx.load(User, user_id)).state;
-    // Two concurrent first calls have the same key, so the provider creates one account.
+    // Two first calls at the same time send the same key, so the provider creates only one account.
     const idempotencyKey = ctx.uniqueId('seller account', user_id, 0, PLATFORM);
     const account_id = payment_account_id ?? (await provider.createAccount({ user_id, email, idempotencyKey }));
     const url = await provider.createOnboardingLink({ account_id, returnUrl: ctx.publicUrl, idempotencyKey: ctx.newId() });

@@ -8,7 +8,7 @@ const STATE_LENGTH = 32;
 const BROWSER_LENGTH = 43;
 const VERIFIER_LENGTH = 64;
 
-/** Where the encrypted PKCE code verifier of an attempt is stored. */
+/** Returns the location of the encrypted PKCE code verifier of an attempt. */
 export const verifierLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: IdentityLink.category,
@@ -19,11 +19,14 @@ export const verifierLocation = (tenant: string, id: string): SecretLocation => 
 /** Returns the parameter `state` of an attempt: its id, and a secret. */
 export const stateOf = (id: string, random: string): string => `${id}.${random}`;
 
-/** What the caller gets: the provider's URL, and the cookie that binds the attempt to the browser. */
+/**
+ * The result for the caller: the provider's URL, and in `browser` the value of the cookie that binds the attempt to the
+ * browser.
+ */
 export type StartedLink = { readonly id: string; readonly url: string; readonly browser: string };
 
 /**
- * Starts to connect an account at a provider, to the tenant or to one agent.
+ * Starts to connect an account at a provider to the tenant or to one agent.
  * @throws Refusal not_found if the agent or the provider does not exist, not_configured
  */
 export const connectProvider =

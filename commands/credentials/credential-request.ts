@@ -27,7 +27,7 @@ export const CredentialRequestCreate = z
   })
   .meta({ id: 'CredentialRequest' });
 
-/** A credential request as the API shows it at a time (RFC 3339 UTC). */
+/** Returns a credential request in the form in which the API shows it at a time (RFC 3339 UTC). */
 export const requestView = ({ status, ...request }: CredentialRequest.CredentialRequest, at: string) => ({
   ...request,
   status: CredentialRequest.statusAt(status === 'absent' ? 'open' : status, request.expires_at, at),
@@ -36,7 +36,8 @@ export const requestView = ({ status, ...request }: CredentialRequest.Credential
 const DAY_MS = 86_400_000;
 
 /**
- * Asks for a value in the configuration of a skill. The route has checked that the caller is the agent's runner.
+ * Requests a value for the configuration of a skill. The route has already checked that the caller is the agent's
+ * runner.
  * @throws Refusal not_found, invalid if the agent does not have the skill
  */
 export const requestCredential = async (

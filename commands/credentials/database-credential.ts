@@ -6,7 +6,7 @@ import { secret } from '../../domain/secret.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
 import { identitySecret } from './linked-identity.ts';
 
-/** Addresses of metadata services and of the own machine, which no credential is for. */
+/** Matches hosts for which no credential can be stored: cloud metadata services, and this machine. */
 const FORBIDDEN_HOST = /^(?:169\.254(?:\.\d+){2}|168\.63\.129\.16|100\.100\.100\.200|metadata(?:\.google\.internal)?\.?)$/i;
 
 export const DatabaseCredentialAdd = z
@@ -33,8 +33,8 @@ export const DatabaseCredentialAdd = z
   .meta({ id: 'DatabaseCredentialAdd' });
 
 /**
- * Connects to a database and closes the connection. Returns null, or why that failed: `field` is the field of
- * DatabaseCredentialAdd that is to blame.
+ * Connects to a database and closes the connection. Returns null if that succeeded; otherwise the reason, and in
+ * `field` the field of DatabaseCredentialAdd that causes the failure.
  */
 export type TestDatabase = (
   access: LinkedIdentity.DatabaseAccess,
@@ -47,8 +47,8 @@ const checkConnection = async (test: TestDatabase, access: LinkedIdentity.Databa
 };
 
 /**
- * Stores the access to a database. If the tenant has one for its host, replaces that one.
- * @throws Refusal invalid if the connection is to be tested, and cannot be opened
+ * Stores the access to a database, and replaces the stored access to the same host.
+ * @throws Refusal invalid if the connection must be tested and cannot be opened
  */
 export const storeDatabaseCredential =
   (test: TestDatabase) =>

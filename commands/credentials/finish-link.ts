@@ -11,26 +11,26 @@ import { verifierLocation } from './connect-provider.ts';
 import { type ClearTokens, identitySecret } from './linked-identity.ts';
 import type { IssuedTokens, OAuthClients } from './oauth-clients.ts';
 
-/** What a browser brings back: the parameter `state`, its cookie, and the whole query string. */
+/**
+ * The result that a browser brings back from the provider: the parameter `state`, the cookie of the attempt, and the
+ * whole query string.
+ */
 export type Callback = { readonly state: string; readonly browser: string; readonly query: string };
 
-/** Returns the id of the attempt that a `state` names; null if it names none. */
+/** Returns the id of the attempt in a `state`; null if it contains none. */
 export const linkIdOf = (state: string): string | null => {
   const [id = '', random = ''] = state.split('.');
   return isId25(id) && /^[0-9A-Za-z]{32}$/.test(random) && state.length === id.length + random.length + 1 ? id : null;
 };
 
-/** Returns the text as which tokens are encrypted. */
+/** Returns the text of tokens that is encrypted. */
 export const tokensText = ({ access_token, refresh_token }: IssuedTokens): string =>
   JSON.stringify({
     access_token: access_token.reveal(),
     refresh_token: refresh_token?.reveal() ?? null,
   } satisfies ClearTokens);
 
-/**
- * Loads the attempt that this browser has started, and the user who has started it.
- * @throws Refusal unauthorized
- */
+/** Loads the attempt that this browser started, and the user who started it. @throws Refusal unauthorized */
 export const loadStartedLink = async (ctx: Ctx, { state, browser }: Callback) => {
   const id = linkIdOf(state);
   const { state: link } = id === null ? { state: IdentityLink.initial } : await ctx.load(IdentityLink, id);
@@ -48,8 +48,9 @@ const addIntegration = async (ctx: Ctx, agent_id: string, provider: string, has:
 };
 
 /**
- * Finishes an attempt, whose state is used up from then on: gets the tokens and links the account. `ctx` is that of the
- * user who has started it. An agent also gets the webhook integration of the provider.
+ * Finishes an attempt: gets the tokens, and links the account. The state of the attempt cannot be used again. `ctx` is
+ * the context of the user who started the attempt. If the account belongs to an agent, the agent also gets the webhook
+ * integration of the provider.
  * @throws Refusal unauthorized, forbidden, not_found, bad_gateway, unavailable
  */
 export const finishLink = async (

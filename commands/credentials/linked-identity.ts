@@ -1,7 +1,7 @@
 import * as LinkedIdentity from '../../domain/credentials/linked-identity.ts';
 import type { Ctx, Loaded, SecretLocation } from '../context.ts';
 
-/** Where the encrypted secret of a linked identity is stored: the password of a database, or tokens. */
+/** Returns the location of the encrypted secret of a linked identity: the password of a database, or tokens. */
 export const identitySecret = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: LinkedIdentity.category,
@@ -13,11 +13,12 @@ export const identitySecret = (tenant: string, id: string): SecretLocation => ({
 export type ClearTokens = { readonly access_token: string; readonly refresh_token: string | null };
 
 /**
- * Unlinks an identity: no runner gets its secret any more, and its tokens are revoked soon. @throws Refusal not_found
+ * Unlinks an identity: no runner gets its secret any more, and the reactor revokes its tokens soon.
+ * @throws Refusal not_found
  */
 export const unlinkIdentity = (ctx: Ctx, { id }: { readonly id: string }) => ctx.transact(LinkedIdentity, id, LinkedIdentity.unlink);
 
-/** Loads the identities that an agent has at these providers, which are linked and can be used. */
+/** Loads the identities of an agent at these providers that are linked and usable. */
 const identitiesOf = async (ctx: Ctx, agent_id: string, providers: readonly string[]): Promise<Loaded<LinkedIdentity.LinkedIdentity>[]> => {
   const loaded = await Promise.all(
     providers.map((provider) =>
@@ -28,8 +29,7 @@ const identitiesOf = async (ctx: Ctx, agent_id: string, providers: readonly stri
 };
 
 /**
- * Returns the access tokens of the agent's identities at these providers, in clear text. A token that has expired is
- * left out.
+ * Returns the access tokens of the agent's identities at these providers, in clear text. Expired tokens are left out.
  */
 export const agentCredentials = async (ctx: Ctx, agent_id: string, providers: readonly string[]) => {
   const loaded = await identitiesOf(ctx, agent_id, providers);

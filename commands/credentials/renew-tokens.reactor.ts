@@ -7,7 +7,9 @@ import type { OAuthClients } from './oauth-clients.ts';
 
 export type IdentityRef = { readonly tenant_id: string; readonly id: string };
 
-/** What the reactor needs: the present state, decryption and encryption for one identity, and appending events. */
+/**
+ * The functions that the reactor needs: to load an identity, to decrypt and encrypt its secret, and to append events.
+ */
 export type RenewalPorts = {
   readonly oauth: Pick<OAuthClients, 'configured' | 'refresh' | 'revoke'>;
   readonly load: (identity: IdentityRef) => Promise<LinkedIdentity.LinkedIdentity>;
@@ -43,15 +45,16 @@ const revoke = async ({ oauth, transact }: RenewalPorts, { ref, sealed, provider
   await transact(ref, LinkedIdentity.recordRevocation(sealed, outcome));
 };
 
-/** Whether the tokens of a linked identity are to be renewed at `at` (RFC 3339 UTC). */
+/** Whether the tokens of a linked identity must be renewed at `at` (RFC 3339 UTC). */
 const isDue = ({ updated_at, ...identity }: LinkedIdentity.LinkedIdentity, at: string): boolean => {
   const due = LinkedIdentity.refreshAt(identity, updated_at);
   return identity.connected && due !== null && due <= at;
 };
 
 /**
- * Renews the tokens of an identity if they are due at `at`, or revokes them if it was unlinked. The read model only
- * proposes the identity: its events decide. @throws Refusal unavailable, bad_gateway
+ * Renews the tokens of an identity if they are due at `at`, or revokes them if it was unlinked. The identity comes from
+ * a read model and is only a candidate: its events decide.
+ * @throws Refusal unavailable, bad_gateway
  */
 export const renewOrRevoke = async (ports: RenewalPorts, ref: IdentityRef, at: string): Promise<void> => {
   const identity = await ports.load(ref);

@@ -30,8 +30,8 @@ type Config = z.output<typeof JsonObjectField>;
 const RequestInBody = z.object({ request_id: Id25 });
 
 /**
- * Checks that the caller may answer the request that a body names. A body without a valid `request_id` passes, because
- * it is refused later, as invalid, and so is that of an unknown request by a caller who sees all agents.
+ * Checks that the caller may answer the request in a body. Passes if the body has no valid `request_id`, or if the
+ * request does not exist and the caller sees all agents: such bodies are refused later, as invalid.
  * @throws Refusal not_found, forbidden
  */
 export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> => {
@@ -41,14 +41,16 @@ export const requireOnRequest = async (ctx: Ctx, body: unknown): Promise<void> =
   await ctx.require('agent:skills:write', state.agent_id);
 };
 
-/** Checks that the submission is for this request, which is open. @throws Refusal not_found, conflict, invalid */
+/** Checks that the request is open, and that the submission matches it. @throws Refusal not_found, conflict, invalid */
 const checkSubmission = (ctx: Ctx, request: CredentialRequest.CredentialRequest, { skill_id, config_key }: Submission): void => {
   CredentialRequest.assertOpen(request, ctx.at());
   if (skill_id !== request.skill_id) throw invalid('/skill_id', 'is not the skill of the request', 'wrong_skill');
   if (config_key !== request.config_key) throw invalid('/config_key', 'is not the key that the request asks for', 'wrong_key');
 };
 
-/** The part of a schema of objects that is about one field, and not about what the object must have besides. */
+/**
+ * Returns the part of a schema of objects that applies to one field. Leaves out everything that other fields must have.
+ */
 const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProperties }: Config, key: string): Config => {
   const named = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key);
   const parts = {
@@ -59,7 +61,8 @@ const schemaOfField = ({ $schema, $defs, definitions, properties, additionalProp
 };
 
 /**
- * Checks the value against the schema of the skill. Fields that are missing do not count: they may be asked for next.
+ * Checks the value against the schema of the skill. Missing fields are no error, because other requests can ask for
+ * them.
  * @throws Refusal invalid
  */
 const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_key, value }: Submission): void => {
@@ -70,8 +73,9 @@ const checkValue = (ctx: Ctx, schema: Config | null, config: Config, { config_ke
 };
 
 /**
- * Writes the value into the present configuration. Returns null if another request has changed the configuration at the
- * same time. @throws Refusal not_found, invalid
+ * Writes the value into the present configuration. Returns the revision of the agent; null if another request has
+ * changed the configuration at the same time.
+ * @throws Refusal not_found, invalid
  */
 const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number | null> => {
   const { skill_id, config_key, value } = submission;
@@ -95,11 +99,12 @@ const writeValue = async (ctx: Ctx, agent_id: string, submission: Submission): P
   return isStale ? null : state.skills[skill_id]!.config!.revision;
 };
 
-/** How often the value is written again after another request has changed the configuration in between. */
+/** The maximum number of attempts to write the value if other requests change the configuration at the same time. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Writes the value, and returns the revision of the agent that has it. @throws Refusal not_found, invalid, unavailable
+ * Writes the value, and returns the revision of the agent whose configuration has it.
+ * @throws Refusal not_found, invalid, unavailable
  */
 const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submission): Promise<number> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -110,15 +115,15 @@ const writeRepeatedly = async (ctx: Ctx, agent_id: string, submission: Submissio
 };
 
 /**
- * Fulfils a credential request: the value becomes a field of the agent's configuration of the skill, encrypted. The
- * configuration is written first. So after a crash in between, the request is still open, and can be answered again.
+ * Fulfils a credential request: the value becomes a field of the agent's encrypted configuration of the skill. The
+ * configuration is written first, so that the request is still open after a crash, and can be answered again.
  * @throws Refusal not_found, conflict if the request is fulfilled or has expired, invalid, unavailable
  */
 export const submitCredential = async (ctx: Ctx, submission: Submission): Promise<Loaded<null>> => {
   const { request_id } = submission;
   const { state: request } = await ctx.load(CredentialRequest, request_id);
   CredentialRequest.assertExists(request);
-  // As a side effect, so that a repeat with the same Idempotency-Key writes the value only once.
+  // This is a side effect, so that a repeat with the same Idempotency-Key does not write the value again.
   const revision = await ctx.sideEffect(async () => {
     checkSubmission(ctx, request, submission);
     return writeRepeatedly(ctx, request.agent_id, submission);

@@ -9,7 +9,10 @@ import { shownFilename } from './filename.ts';
 
 export const MAX_PICTURE_BYTES = 1024 * 1024;
 
-/** A picture that was decoded and encoded again, so that it has only pixels: no metadata, scripts or other files. */
+/**
+ * A picture that was decoded and encoded again, so that it contains only pixels, but no metadata, scripts or other
+ * files.
+ */
 export type EncodedPicture = {
   readonly bytes: Uint8Array;
   readonly content_type: string;
@@ -18,13 +21,17 @@ export type EncodedPicture = {
 };
 
 /**
- * Decodes a picture and encodes it again. `claimed` is the type that the client names; null if it names none.
- * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if it is damaged, too large
- * or not of the claimed type
+ * Decodes a picture and encodes it again. `claimed` is the content type that the client has sent; null if it has sent
+ * none.
+ * @throws Refusal unsupported_media_type if it is not a PNG, JPEG, WebP, GIF or ICO; invalid if it is damaged, too
+ * large or not of the claimed type
  */
 export type EncodePicture = (bytes: Uint8Array, claimed: string | null) => Promise<EncodedPicture>;
 
-/** The kinds of pictures: the event that records a change, and the unique key of the stream in its tenant. */
+/**
+ * For each kind of picture: the type of the event that records a change, and the unique key of the picture's stream in
+ * its tenant.
+ */
 const KINDS = {
   brandFavicon: { event: 'BrandFaviconChanged', key: () => 'brand favicon' },
   brandLogo: { event: 'BrandLogoChanged', key: () => 'brand logo' },
@@ -33,7 +40,7 @@ const KINDS = {
 } as const satisfies Record<string, { event: Picture.PictureEventType; key: (name: string | null) => string }>;
 export type PictureKind = keyof typeof KINDS;
 
-/** A picture. `name` is the key of the use case; null for other kinds. */
+/** Identifies a picture. `name` is the key of the use case; null for other kinds. */
 export type PictureRef = { readonly kind: PictureKind; readonly name: string | null };
 
 const idOf = (ctx: Ctx, { kind, name }: PictureRef): string => ctx.uniqueId('picture', KINDS[kind].key(name));
@@ -84,11 +91,12 @@ const tenantWithSlug = async (ctx: Ctx, slug: string): Promise<string> => {
   }
 };
 
-/** A picture to be sent. `open` opens its content. */
+/** A picture to be sent. `open` opens its content for reading. */
 export type ShownPicture = { readonly sha256: string; readonly content_type: string; readonly open: () => Promise<ReadableBlob | null> };
 
 /**
- * Finds a picture. `ctx` is the context of the platform, and `slug` is that of the tenant; null for the platform's own.
+ * Finds a picture. `ctx` must be a context of the platform. `slug` is the slug of the tenant; null for a picture of the
+ * platform itself.
  * @throws Refusal not_found
  */
 export const findPicture = async (ctx: Ctx, ref: PictureRef, slug: string | null): Promise<ShownPicture> => {
@@ -98,7 +106,7 @@ export const findPicture = async (ctx: Ctx, ref: PictureRef, slug: string | null
   return { sha256: file.sha256, content_type: file.content_type, open: () => of.blobs.get(file.sha256) };
 };
 
-/** Returns the pictures of the context's tenant with this digest: whoever may read the tenant may read them. */
+/** Returns the pictures of the context's tenant with this digest. Everybody who may read the tenant may read them. */
 export const brandPictureWithDigest = async (ctx: Ctx, sha256: string) => {
   if (ctx.tenant === PLATFORM) return null;
   for (const kind of ['brandFavicon', 'brandLogo'] as const) {

@@ -11,22 +11,22 @@ import type { DetectContentType } from './content-type.ts';
 import { shownFilename } from './filename.ts';
 
 export const MAX_SCANNED_BYTES = 25 * 1024 * 1024;
-/** More findings than these are not listed: the worst ones come first. */
+/** The maximum number of listed findings. If there are more, the worst ones are listed. */
 const MAX_FINDINGS = 100;
 
-/** The text fields of the form. */
+/** A schema for the text fields of the form. */
 export const ScanFields = z.strictObject({
   resource_type: displayText(1, 64)
     .default('file')
     .meta({ description: 'What the file is for, such as `file`, `attachment` or `skill`; recorded only', examples: ['file'] }),
 });
 
-/** What the scan of files needs from infra/. */
+/** The functions of infra/ that the scan of files needs. */
 export type ScanPorts = {
   readonly detectContentType: DetectContentType;
   readonly unpack: Unpack;
   /**
-   * Lets a virus scanner check a file, and returns the name of the threat that it found; null if there is none.
+   * Checks a file with a virus scanner. Returns the name of the threat that the scanner found; null if it found none.
    * @throws Refusal unavailable
    */
   readonly findVirus: ((bytes: Uint8Array) => Promise<string | null>) | null;
@@ -43,7 +43,7 @@ const findingsInArchive = async ({ unpack, detectContentType }: ScanPorts, bytes
   const inspect = (path: string, head: Uint8Array): void => {
     const findings = [...threatsInName(path, true), ...(head.length > 0 ? threatsInBytes(head, '') : [])];
     found.push(...findings.map((one) => ({ ...one, path })));
-    // The first bytes tell the type. More of them would add up to the whole archive.
+    // The first bytes show the type. Keeping more of each file could add up to the whole archive.
     heads.push({ path, head: head.slice(0, 4_096) });
   };
   try {
@@ -72,7 +72,7 @@ const findingsIn = async (ports: ScanPorts, { bytes, filename, contentType }: Fi
 
 const byVerdict = (a: Finding, b: Finding): number => Number(b.verdict === 'refused') - Number(a.verdict === 'refused');
 
-/** Returns the findings, the worst first, each only once. */
+/** Returns the findings without duplicates, the worst first. */
 const listed = (findings: readonly Finding[]): Finding[] => {
   const unique = new Map(findings.map((one) => [`${one.code} ${one.path}`, one]));
   return [...unique.values()].sort(byVerdict).slice(0, MAX_FINDINGS);

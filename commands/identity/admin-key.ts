@@ -10,8 +10,8 @@ export const ADMIN_EMAIL = 'admin@annals.localhost';
 export const ADMIN_NAME = 'Administrator';
 
 /**
- * Creates a platform key of the platform's own super-admin, for an operator who has no other one. If the super-admin is
- * suspended or is no longer one, this changes it back. `reason` is stored with these changes.
+ * Creates a platform key of the platform's own super-admin, for an operator who has no other key. If this user is
+ * suspended or is no super-admin any more, that is changed back. `reason` is stored with these changes.
  */
 export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason: string) => {
   const admin = await registerUser(ctx, ADMIN_EMAIL, ADMIN_NAME);
@@ -19,7 +19,10 @@ export const createSuperAdminKey = async (ctx: KeyContext, name: string, reason:
   return issueKey(ctx, { kind: 'platform', tenant_id: null, agent_id: null, owner_id: admin.id }, { name, expires_at: null });
 };
 
-/** Returns why this text is not an API key of a super-admin at the time `at` (RFC 3339 UTC); null if it is one. */
+/**
+ * Returns the reason why this text is not a valid API key of a super-admin at the time `at` (RFC 3339 UTC); null if it
+ * is valid.
+ */
 export const faultOfAdminKey = async (ctx: Pick<Ctx, 'load' | 'uniqueId' | 'digest' | 'at'>, text: string): Promise<string | null> => {
   const publicId = publicIdOf(text);
   const { state: key } = await ctx.load(ApiKey, apiKeyIdOf(ctx, publicId ?? ''));

@@ -25,7 +25,7 @@ export const allowAccount = (ctx: Ctx, { email }: Input<typeof AllowedAccountCre
   });
 };
 
-/** Stops the user of an e-mail address from signing in. @throws Refusal not_found */
+/** Takes away the permission of the user with this e-mail address to sign in. @throws Refusal not_found */
 export const disallowAccount = (ctx: Ctx, { id }: { id: string }) => ctx.transact(AllowedAccount, id, AllowedAccount.disallow);
 
 /** Whether the user of this e-mail address is allowed to sign in now. */

@@ -67,8 +67,8 @@ const ownerOf = ({ principal }: Ctx): string => {
 };
 
 /**
- * The role of a new API key: `role`, or that to which the caller's own key is limited, or null.
- * @throws Refusal forbidden if `role` is above that of the caller
+ * Returns the role of a new API key: `role`; if it is null, the role to which the caller's own key is limited, or null.
+ * @throws Refusal forbidden if `role` is higher than the role of the caller
  */
 const roleOfNewKey = async ({ principal, tenant, load }: Ctx, role: TenantRole | null): Promise<TenantRole | null> => {
   if (role === null) return (principal.kind === 'user' && principal.max_role) || null;
@@ -83,7 +83,7 @@ export const createTenantKey = async (ctx: Ctx, input: Input<typeof ApiKeyCreate
   return issueKey(ctx, { kind: 'tenant', tenant_id: ctx.tenant, agent_id: null, owner_id: ownerOf(ctx) }, { ...input, role });
 };
 
-/** @throws Refusal invalid if a role is given for a key that does not act as a member of a tenant */
+/** Checks that no role is given for a key that does not act as a member of a tenant. @throws Refusal invalid */
 const assertNoRole = ({ role }: z.output<typeof ApiKeyCreate>): void => {
   if (role !== null) throw invalid('/role', 'must be null or absent: only API keys of a tenant have a role', 'no_role');
 };

@@ -12,7 +12,7 @@ export type ApiKeyAuthenticatorDeps = {
   readonly cache: AggregateReader;
   readonly uniqueId: (kind: string, tenant: string, key: string) => string;
   readonly digest: (text: string) => string;
-  /** The ids of the API keys that this process has verified, by the text of the key. */
+  /** Maps the texts of API keys that this process has verified to their ids. */
   readonly verifiedKeys: { readonly get: (text: string) => string | undefined; readonly set: (text: string, id: string) => void };
   /** Called whenever an API key has authenticated a request. `principal` is the caller as whom the key acts. */
   readonly onKeyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;

@@ -11,11 +11,10 @@ import type { IsMember } from './membership.ts';
 import { assertMaySignIn, type Claims, resolveSignedInUser } from './sign-in.ts';
 
 export type AuthenticatorDeps = ApiKeyAuthenticatorDeps & {
-  /** Called for each request that a user authenticates by token or cookie, that is, without an API key. */
+  /** Called for each request that a user makes with a token or a cookie, that is, without an API key. */
   readonly onUserSeen: (user: User.User) => void;
   /**
-   * Verifies a token of the configured issuer, and returns the claims in it. The field is null if no issuer is
-   * configured.
+   * Verifies a token of the configured issuer, and returns the claims in it. Null if no issuer is configured.
    * @throws Refusal unauthorized, unavailable
    */
   readonly verifyToken: ((token: string) => Promise<Claims>) | null;

@@ -18,7 +18,7 @@ export type MembershipDeps = {
 /**
  * Creates the function that checks whether a signed-in user is a member of a tenant. The read model names the tenants
  * to check; the state of each tenant decides. If the user is a member of none of them, the function waits until the
- * read model has caught up and tries again: an invitation of this user can be a moment old.
+ * read model has caught up, and checks again, because the user may have been invited a moment ago.
  */
 export const createMembershipCheck = ({ cache, membershipPages, catchUp }: MembershipDeps): IsMember => {
   const isProjectedMember = async (user_id: string): Promise<boolean> => {

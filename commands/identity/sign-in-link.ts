@@ -10,14 +10,14 @@ import { userIdOf } from './user.ts';
 
 /** How long a sign-in link can be used, in minutes. */
 export const LINK_TTL_MINUTES = 10;
-/** Each character is one of 62, so 43 characters have 256 random bits. */
+/** 43 base62 characters have about as many possible values as 256 random bits. */
 const CODE_CHARACTERS = 43;
 
 const noEvents = () => [];
 
 /**
- * Issues a link that signs the user with this e-mail address in once, and returns the code in it. By default, the user
- * is the super-admin that the first start creates.
+ * Issues a link that signs the user with this e-mail address in once, and returns the code for the link. By default,
+ * the user is the super-admin that the first start creates.
  * @throws Refusal not_found if no active user has this e-mail address
  */
 export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMAIL): Promise<string> => {
@@ -32,8 +32,8 @@ export const issueSignInLink = async (ctx: KeyContext, email: string = ADMIN_EMA
 };
 
 /**
- * Spends a sign-in link, so that no second browser can use it.
- * @throws Refusal unauthorized if the code is wrong, late or used
+ * Uses up a sign-in link, so that no second browser can use it.
+ * @throws Refusal unauthorized if the code is wrong, or the link has expired or was used
  */
 export const spendSignInLink = (ctx: Ctx, code: string, ip: string | null): Promise<Loaded<SignInLink.SignInLink>> => {
   const [id = ''] = code.split('.');

@@ -12,7 +12,7 @@ export const AdminUserUpdate = z
   })
   .meta({ id: 'AdminUserUpdate', examples: [{ is_suspended: true, reason: 'Left the company' }] });
 
-/** The id of the user with this e-mail address, even if no such user is registered yet. */
+/** Returns the id of the user with this e-mail address, even if no such user is registered yet. */
 export const userIdOf = (ctx: Pick<Ctx, 'uniqueId'>, email: string): string => ctx.uniqueId('user', email.toLowerCase(), 0, PLATFORM);
 
 /** Returns the user with this e-mail address. Registers a new user if there is none. */

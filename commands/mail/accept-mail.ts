@@ -9,7 +9,7 @@ import { shownFilename } from '../files/filename.ts';
 import { type MailIntake, receiveMail } from './receive-mail.ts';
 import { findRecipient, type MailReads, type Recipient, type Unreachable } from './recipient.ts';
 
-/** A message as it came by SMTP: its bytes, and what they contain. */
+/** A message that was received by SMTP: its bytes, and their parsed content. */
 export type ParsedMail = {
   readonly sha256: string;
   readonly from: string;
@@ -24,7 +24,7 @@ export type ParsedMail = {
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
 };
 
-/** What accepting mail by SMTP needs. `putFile` stores a content of a tenant. */
+/** The functions that accepting mail by SMTP needs. `putFile` stores a file of a tenant. */
 export type AcceptPorts = {
   readonly domain: string;
   readonly reads: MailReads;
@@ -38,10 +38,14 @@ export type AcceptPorts = {
 
 const MAX_SUBJECT = 998;
 const MAX_REFERENCES = 20;
-/** The most files of one message. The others are left out, and the text says so. */
+/** The maximum number of files of one message. Further files are left out, and the text of the message says so. */
 const MAX_FILES = 100;
 
-/** Finds the agent to whose external mailbox an address belongs, or why none gets mail. @throws Refusal unavailable */
+/**
+ * Finds the agent that has the external mailbox with this address. If no agent gets mail at this address, returns the
+ * reason.
+ * @throws Refusal unavailable
+ */
 export const recipientAt = async (
   { domain, reads }: Pick<AcceptPorts, 'domain' | 'reads'>,
   address: string,
@@ -52,7 +56,7 @@ export const recipientAt = async (
 
 type File = ParsedMail['files'][number];
 
-/** The content of a message, and its files: those that it has, and texts that are too long to be part of it. */
+/** Returns the content of a message and its files: its attachments, and texts that are too long for the content. */
 const contentOf = (mail: ParsedMail): { content: MailContent; files: readonly File[] } => {
   const plain = cutText(mail.text, MAX_TEXT);
   const html = mail.html === null ? null : cutText(mail.html, MAX_HTML);
@@ -80,7 +84,7 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   const { uniqueId } = ports.reads;
   await ports.enforceQuota(tenant.id);
   const { content, files } = contentOf(mail);
-  // The same message, sent again by a server that got no answer, has the same id.
+  // If a mail server gets no answer and sends a message again, the repeated message has the same id.
   const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);
   const attachments: MailFile[] = [];
   for (const [index, { filename, bytes }] of files.entries()) {
@@ -100,9 +104,10 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
 };
 
 /**
- * Records a message for each of these addresses. When it resolves, all of them are in the log. An address that gets no
- * mail any more is left out; if none is left, the result is the reason.
- * @throws Refusal rate_limited, unavailable, not_configured @throws LogError
+ * Records a message for each of these addresses. When it resolves, all of them are in the log. Addresses that no longer
+ * get mail are left out; if none is left, returns the reason.
+ * @throws Refusal rate_limited, unavailable, not_configured
+ * @throws LogError
  */
 export const acceptMail = async (
   ports: AcceptPorts,

@@ -13,7 +13,7 @@ import { type MailReads, unreachableReason } from './recipient.ts';
 /** A sent message, identified by its tenant and id. */
 export type MailRef = { readonly tenant_id: string; readonly id: string };
 
-/** What goes out by SMTP. `envelope` are the addresses of those who are to get it now. */
+/** A message to send by SMTP. `envelope` has the addresses of the recipients of this attempt. */
 export type OutgoingMail = {
   readonly content: MailContent;
   readonly envelope: readonly string[];
@@ -22,10 +22,10 @@ export type OutgoingMail = {
   readonly sent_at: string;
 };
 
-/** How the server answered for one address. A temporary refusal is tried again. */
+/** The refusal of one address by the SMTP server. If it is not permanent, the address is tried again. */
 export type SmtpAnswer = { readonly address: string; readonly reason: string; readonly isPermanent: boolean };
 
-/** What delivering mail needs. `now` is in milliseconds. */
+/** The functions that delivering mail needs. `now` returns milliseconds since 1970. */
 export type MailDeliveryPorts = {
   readonly domain: string;
   readonly now: () => number;
@@ -34,7 +34,7 @@ export type MailDeliveryPorts = {
   readonly openContent: (mail: MailRef, sealed: string) => Promise<MailContent>;
   readonly filesOf: (mail: MailRef, agent_id: string, attachment_ids: readonly string[]) => Promise<readonly MailFile[]>;
   readonly intake: () => Promise<MailIntake>;
-  /** Sends a message by SMTP. Returns the addresses that were refused. */
+  /** Sends a message by SMTP. Returns the addresses that the server refused. */
   readonly sendOut: (mail: OutgoingMail) => Promise<readonly SmtpAnswer[]>;
   readonly transact: (mail: MailRef, decide: Decision<Mail.Mail, Mail.MailEvent>) => Promise<unknown>;
 };
@@ -46,10 +46,16 @@ type Result = { readonly recipient: number; readonly reason: string | null; read
 
 const reached = (recipient: number): Result => ({ recipient, reason: null, isPermanent: true });
 
-/** Reasons that can go away by themselves. A mailbox that is not provisioned yet will be in a moment. */
+/**
+ * Reasons that can disappear without a change of the message. For example, a mailbox that is not provisioned yet will
+ * soon be.
+ */
 const TEMPORARY = ['no_mailbox', 'tenant_suspended'];
 
-/** The message as the recipient gets it. Its id, and those of its files, are always the same for the same recipient. */
+/**
+ * Returns the message in the form in which an agent receives it. For the same recipient, the ids of the message and its
+ * files are always the same.
+ */
 const incomingMail = ({ reads, now }: MailDeliveryPorts, { ref, mail, content, files }: Job, owner: Mailbox.Mailbox): IncomingMail => {
   const { uniqueId } = reads;
   const message_id = uniqueId('maildelivery', `${ref.id} ${owner.agent_id}`, 0, ref.tenant_id);
@@ -84,7 +90,7 @@ const deliverInternally = async (ports: MailDeliveryPorts, job: Job, recipient: 
   return reached(index);
 };
 
-/** Sends a message by SMTP to those external recipients who have not got it yet. */
+/** Sends a message by SMTP to the external recipients who have not received it yet. */
 const deliverExternally = async (ports: MailDeliveryPorts, { ref, mail, content, files }: Job): Promise<Result[]> => {
   const indexes = mail.external.filter((index) => mail.open.includes(index));
   if (indexes.length === 0) return [];
@@ -98,12 +104,13 @@ const deliverExternally = async (ports: MailDeliveryPorts, { ref, mail, content,
 };
 
 /**
- * Makes the attempt of a sent message that is due: agents of the tenant get it directly, all others by SMTP. A repeat
- * after a crash delivers nothing twice to agents; SMTP has no way to know, so it sends with the same Message-ID.
+ * Makes the due attempt to deliver a sent message: agents of the tenant get it directly, all others by SMTP. If the
+ * attempt is repeated after a crash, agents do not get the message twice. External recipients may, because SMTP cannot
+ * prevent it; the Message-ID is then the same.
  */
 export const deliverMail = async (ports: MailDeliveryPorts, ref: MailRef): Promise<void> => {
   const mail = await ports.loadMail(ref);
-  // The read model may not know the last attempt yet.
+  // The read model may not have the last attempt yet.
   if (mail.next_attempt_at === null || Date.parse(mail.next_attempt_at) > ports.now()) return;
   const content = await ports.openContent(ref, mail.sealed_content);
   const files = await ports.filesOf(ref, mail.agent_id, mail.attachment_ids);

@@ -28,7 +28,10 @@ export const MailboxUpdate = z
 /** An agent of any tenant. */
 export type AgentRef = { readonly tenant_id: string; readonly agent_id: string };
 
-/** What heal reads from the read models, in batches. `existing` returns which of these mailboxes exist. */
+/**
+ * The lists that `healMailboxes` reads from the read models, in batches. `existing` returns which of these mailboxes
+ * exist.
+ */
 export type MailboxLists = {
   readonly agents: () => AsyncIterable<readonly AgentRef[]>;
   readonly enabledExternal: () => AsyncIterable<readonly (AgentRef & { readonly id: string })[]>;
@@ -37,13 +40,13 @@ export type MailboxLists = {
 
 type MailboxOf = { readonly agent_id: string; readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** The id of a mailbox: one for each agent, kind and mail domain. */
+/** Returns the id of a mailbox. There is one for each agent, kind and mail domain. */
 export const mailboxIdOf = (uniqueId: Ctx['uniqueId'], { agent_id, kind, domain }: MailboxOf): string =>
   uniqueId('mailbox', `${agent_id} ${kind} ${domain}`, 0, PLATFORM);
 
 type Owner = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent };
 
-/** The mailbox that an agent has if it is allowed one. */
+/** Returns the data of the mailbox that an agent should have. */
 export const wantedMailbox = ({ tenant, agent }: Owner, kind: Mailbox.MailboxKind, domain: string): Mailbox.NewMailbox => ({
   tenant_id: tenant.id,
   agent_id: agent.id,
@@ -63,10 +66,13 @@ const loadOwner = async (ctx: Ctx, { tenant_id, agent_id }: AgentRef): Promise<O
   return { tenant: tenant.state, agent: agent.state };
 };
 
-/** What heal has done so far: how many mailboxes are new, and the consistency token of the last change. */
+/** The result of `healMailboxes` so far: the number of new mailboxes, and the consistency token of the last change. */
 type Healed = { provisioned: number; token: string | null };
 
-/** Heals the mailboxes of agents. A repeat with the same Idempotency-Key is answered without healing again. */
+/**
+ * Creates the function that provisions, enables and disables the mailboxes of agents. It must run as a side effect, so
+ * that a repeat with the same Idempotency-Key does nothing.
+ */
 const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
   const healed: Healed = { provisioned: 0, token: null };
 
@@ -115,8 +121,10 @@ const createHealer = (ctx: Ctx, domain: string, lists: MailboxLists) => {
 };
 
 /**
- * Gives agents the mailboxes that they lack, and enables and disables external mailboxes as tenants and agents allow.
- * A mailbox that a person has paused stays paused. Without a mail domain, it does nothing. @throws Refusal unavailable
+ * Provisions the missing mailboxes of agents, and enables or disables external mailboxes so that they match the
+ * settings of tenants and agents. A mailbox that a person has paused stays paused. Does nothing if no mail domain is
+ * configured.
+ * @throws Refusal unavailable
  */
 export const healMailboxes = async (
   ctx: Ctx,

@@ -7,10 +7,13 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateReader, Ctx } from '../context.ts';
 import { mailboxIdOf, wantedMailbox } from './mailbox.ts';
 
-/** The events after which an agent gets its internal mailbox, if it has none. */
+/** The types of the events after which an agent gets its internal mailbox, if it has none. */
 export const provisioningEventTypes = ['AgentCreated', 'AgentCloned', 'AgentRestored'] as const satisfies readonly AgentEvent['type'][];
 
-/** Loads aggregates, and appends what a decision on a mailbox of a tenant returns. @throws Refusal */
+/**
+ * Functions that load aggregates, and append the events that a decision about a mailbox of a tenant returns. They throw
+ * Refusal.
+ */
 export type ProvisioningPorts = Pick<AggregateReader, 'load'> &
   Pick<Ctx, 'uniqueId'> & {
     readonly transact: (

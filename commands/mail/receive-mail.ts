@@ -3,7 +3,10 @@ import { MAIL_PROVIDER, type MailFacts, mailDelivery, type NewMail } from '../..
 import { applyGuardrails } from '../webhooks/apply-guardrails.ts';
 import type { GuardrailPort } from '../webhooks/webhook-ports.ts';
 
-/** What receiving mail needs. `record` appends the first event of a delivery, unless there is the delivery already. */
+/**
+ * The functions that receiving mail needs. `record` appends the first event of a delivery, and does nothing if the
+ * delivery exists.
+ */
 export type MailIntake = {
   readonly guardrails: GuardrailPort;
   readonly record: (
@@ -14,13 +17,14 @@ export type MailIntake = {
   ) => Promise<void>;
 };
 
-/** `cause` is the delivery that led to this message, if its sender names one. */
+/** `cause` is the id of the delivery that led to this message, if its sender names one. */
 export type IncomingMail = NewMail & { readonly cause: string | undefined };
 
 /**
- * Records a message to an agent, after the guardrails and the redaction patterns of its tenant. The relay then sends it
- * to the agent's runner. A message that is recorded already is not recorded again.
- * @throws Refusal unavailable @throws LogError unavailable, gone
+ * Records a message to an agent, after applying the guardrails and the redaction patterns of its tenant. The relay then
+ * sends the message to the agent's runner. Does nothing if the message is already recorded.
+ * @throws Refusal unavailable
+ * @throws LogError unavailable, gone
  */
 export const receiveMail = async (intake: MailIntake, tenant_id: string, { cause, ...mail }: IncomingMail): Promise<void> => {
   const { facts, body } = mailDelivery(mail);

@@ -6,22 +6,22 @@ import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateReader, Ctx } from '../context.ts';
 import { allowsExternalMail, mailboxIdOf } from './mailbox.ts';
 
-/** Loads tenants, agents and mailboxes, and derives their ids. */
+/** Functions that load tenants, agents and mailboxes, and derive their ids. */
 export type MailReads = Pick<AggregateReader, 'load'> & Pick<Ctx, 'uniqueId'>;
 
-/** The reads of a request. */
+/** Returns these functions for a request. */
 export const mailReadsOf = (ctx: Ctx): MailReads => ({
   load: (aggregate, tenant, id) => ctx.load(aggregate, id, { tenant }),
   uniqueId: ctx.uniqueId,
 });
 
-/** Why an agent gets no mail. */
+/** The reason why an agent gets no mail. */
 export type Unreachable = 'unknown' | 'no_mailbox' | 'tenant_suspended' | 'agent_inactive' | 'external_mail_off' | 'mailbox_paused';
 
 /** An agent that can get mail. `mailbox` is the state of its mailbox. */
 export type Recipient = { readonly tenant: Tenant.Tenant; readonly agent: Agent.Agent; readonly mailbox: Mailbox.Mailbox };
 
-/** Returns the tenant with a slug; null if there is none. */
+/** Returns the tenant with this slug; null if there is none. */
 const tenantWithSlug = async ({ load, uniqueId }: MailReads, slug: string): Promise<Tenant.Tenant | null> => {
   for (let generation = 0; ; generation++) {
     const id = uniqueId('tenant', slug, generation, PLATFORM);
@@ -31,7 +31,7 @@ const tenantWithSlug = async ({ load, uniqueId }: MailReads, slug: string): Prom
   }
 };
 
-/** Returns the agent of a tenant with a slug; null if there is none. */
+/** Returns the agent of the tenant with this slug; null if there is none. */
 export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: string, slug: string): Promise<Agent.Agent | null> => {
   for (let generation = 0; ; generation++) {
     const { state } = await load(Agent, tenant_id, uniqueId('agent', slug, generation, tenant_id));
@@ -42,7 +42,7 @@ export const agentWithSlug = async ({ load, uniqueId }: MailReads, tenant_id: st
 
 type Place = { readonly kind: Mailbox.MailboxKind; readonly domain: string };
 
-/** Why an agent gets no mail in this mailbox; null if it does. */
+/** Returns the reason why an agent gets no mail in this mailbox; null if it gets mail. */
 export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: Mailbox.MailboxKind): Unreachable | null => {
   if (tenant.status !== 'active') return 'tenant_suspended';
   if (agent.status !== 'live' || !agent.is_active) return 'agent_inactive';
@@ -51,7 +51,7 @@ export const unreachableReason = ({ tenant, agent, mailbox }: Recipient, kind: M
   return Mailbox.isActive(mailbox) ? null : 'mailbox_paused';
 };
 
-/** Finds the agent that gets mail at an address, or why none does. @throws Refusal unavailable */
+/** Finds the agent that gets mail at an address. If there is none, returns the reason. @throws Refusal unavailable */
 export const findRecipient = async (
   reads: MailReads,
   slugs: AddressSlugs,

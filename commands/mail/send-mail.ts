@@ -49,10 +49,10 @@ export const MailSend = z
   })
   .meta({ id: 'MailSend', examples: [{ to: ['ada@example.com'], subject: 'Review of pull request 42', text: 'It looks good.' }] });
 
-/** The settings of the installation: the domain of the agents' addresses, and whether there is a server for SMTP. */
+/** Settings of the installation: the mail domain of the agents' addresses, and whether an SMTP server is configured. */
 export type MailSettings = { readonly domain: string | null; readonly hasSmtp: boolean };
 
-/** Finds attachments of an agent by their ids, in the read model. */
+/** Finds attachments of an agent in the read model, by their ids. */
 export type FindAttachments = (agent_id: string, ids: readonly string[]) => Promise<readonly { id: string; size_bytes: number }[]>;
 
 export type SendParts = { readonly settings: MailSettings; readonly readDelivery: ReadDelivery; readonly findAttachments: FindAttachments };
@@ -69,10 +69,13 @@ const loadSender = async (ctx: Ctx, agent_id: string, { domain }: MailSettings):
 
 type Routes = Pick<Mail.SentFields, 'internal' | 'external'>;
 
-/** Where a recipient is in the body of the request. */
+/** Returns the JSON pointer to a recipient in the body of the request. */
 const pointerTo = ({ to }: Send, index: number): string => (index < to.length ? `/to/${index}` : `/cc/${index - to.length}`);
 
-/** Sorts the recipients into agents of the tenant and all others. @throws Refusal invalid if there is no such agent */
+/**
+ * Divides the recipients into agents of the tenant and all others.
+ * @throws Refusal invalid if an address of this tenant belongs to no agent
+ */
 const routesOf = async (ctx: Ctx, input: Send, { tenant, domain }: Sender): Promise<Routes> => {
   const reads = mailReadsOf(ctx);
   const internal: Mail.InternalRecipient[] = [];
@@ -102,7 +105,7 @@ const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
   if (!hasSmtp) throw new Refusal('not_configured', 'SMTP_URL is not set: mail is sent to agents of the tenant only');
 };
 
-/** Returns the sender's mailboxes that a message uses. @throws Refusal conflict if one is paused */
+/** Returns the mailboxes of the sender from which the message is sent. @throws Refusal conflict if one is paused */
 const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, external }: Routes): Promise<string[]> => {
   const kinds: Mailbox.MailboxKind[] = [
     ...(internal.length > 0 ? ['internal' as const] : []),
@@ -115,7 +118,7 @@ const mailboxesOf = async (ctx: Ctx, { agent, domain }: Sender, { internal, exte
   return found.filter(({ state }) => state.status === 'present').map(({ id }) => id);
 };
 
-/** @throws Refusal invalid if an attachment is unknown, or all together are too large */
+/** Checks the attachments. @throws Refusal invalid if one is unknown, or their total size is too large */
 const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, find: FindAttachments): Promise<void> => {
   if (attachment_ids.length === 0) return;
   const found = await ctx.sideEffect(() => find(agent_id, attachment_ids));
@@ -126,7 +129,7 @@ const checkAttachments = async (ctx: Ctx, { agent_id, attachment_ids }: Send, fi
   if (bytes > MAX_ATTACHED_BYTES) throw invalid('/attachment_ids', `have more than ${MAX_ATTACHED_BYTES} bytes together`, 'too_large');
 };
 
-/** Reads the message that is answered. @throws Refusal invalid if the agent has no such message */
+/** Reads the message to which the new one replies. @throws Refusal invalid if the agent has no such message */
 const answeredMessage = async (ctx: Ctx, { agent_id, in_reply_to }: Send, readDelivery: ReadDelivery): Promise<Message | null> => {
   if (in_reply_to === null) return null;
   return readMessage(ctx, agent_id, in_reply_to, readDelivery).catch((error: unknown) => {

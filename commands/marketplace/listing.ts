@@ -28,7 +28,7 @@ export const ListingCreate = z
   })
   .meta({ id: 'ListingCreate' });
 
-/** The text fields of the form that publishes a version. */
+/** A schema for the text fields of the form that publishes a version. */
 export const VersionFields = z.strictObject({
   version: VersionText.meta({ description: 'The version; it can be published once', examples: ['1.2.0'] }),
 });
@@ -52,7 +52,10 @@ export const createListing = async (ctx: Ctx, { tenant_id, ...fields }: Input<ty
   return { ...listing, state: { ...listing.state, installs: 0 } };
 };
 
-/** Checks that the listing belongs to the context's tenant, before a bundle is read. @throws Refusal not_found */
+/**
+ * Checks that the listing belongs to the context's tenant. Called before a bundle is read.
+ * @throws Refusal not_found
+ */
 export const assertOwnListing = async (ctx: Ctx, id: string): Promise<void> =>
   Listing.assertExists((await ctx.load(Listing, id)).state, ctx.tenant);
 
@@ -84,7 +87,10 @@ export { Reason };
 
 const readAll = async (content: AsyncIterable<Uint8Array>): Promise<Uint8Array> => Buffer.concat(await Array.fromAsync(content));
 
-/** Copies the bundle of a version from its publisher, and returns it with the fields of the skill that it describes. */
+/**
+ * Copies the bundle of a version from its publisher to the context's tenant. Returns the bundle and the fields of the
+ * skill in it.
+ */
 const takeOver = async (ctx: Ctx, ports: ImportPorts, { tenant_id }: Listing.Listing, { sha256 }: Listing.Version) => {
   const blob = await ctx.inTenant(tenant_id).blobs.get(sha256);
   if (!blob) throw new Refusal('unavailable', 'The bundle of this version cannot be read', { retryAfter: 60 });

@@ -11,19 +11,21 @@ import { invalid, Refusal } from '../../domain/refusal.ts';
 import { archiveErrorAt, MAX_ARCHIVE_BYTES } from '../../domain/skills/archive-rules.ts';
 import type { Unpack } from '../skills/archive.ts';
 
-/** What reading a file needs. `onEntries` gets the entries in order; the next ones wait for it. */
+/** The functions that reading a file needs. `onEntries` gets the entries in order; reading waits until it resolves. */
 export type ReaderParts = {
   readonly unpack: Unpack;
-  /** The field of the request that leads to the file. */
+  /** The JSON pointer of the request field that refers to the file. */
   readonly pointer: string;
   readonly source: string;
   readonly onEntries: (entries: readonly NewEntry[]) => Promise<void> | void;
 };
 
-/** Reads a file piece by piece. `end` must be called after the last piece. They throw Refusal invalid, too_large. */
+/**
+ * Reads a file in pieces. `end` must be called after the last piece. Both functions throw Refusal invalid, too_large.
+ */
 export type FileReader = { readonly add: (bytes: Uint8Array) => Promise<void>; readonly end: () => Promise<void> };
 
-/** How many bytes of a file are needed to find its format. */
+/** The number of bytes at the start of a file from which its format can be determined. */
 export const FORMAT_HEAD_BYTES = 65_536;
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 const JSON_LINES_NAME = /\.(?:jsonl|ndjson)$/i;
@@ -39,10 +41,10 @@ export const formatOf = (filename: string, contentType: string | null, head: Uin
   return looksLikeJsonLine(bytes.toString('utf8').trimStart().split('\n', 1)[0]!) ? 'jsonl' : 'text';
 };
 
-/** Files that operating systems add to archives. */
+/** Whether a path in an archive is a hidden file, such as operating systems add to archives. */
 const isHidden = (path: string): boolean => path.split('/').some((name) => name.startsWith('.') || name === '__MACOSX');
 
-/** Reads the texts of a zip archive while they are unpacked. No text is in memory as a whole. */
+/** Reads the texts of a zip archive while they are unpacked. No text is ever in memory as a whole. */
 const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: ReaderParts): Promise<void> => {
   let path = '';
   let reader: EntryReader | undefined;
@@ -65,7 +67,10 @@ const readArchive = async (archive: Uint8Array, { unpack, pointer, onEntries }: 
   await endText();
 };
 
-/** Collects an archive, which can be unpacked only as a whole, and unpacks it at its end. */
+/**
+ * Creates a reader that collects an archive and unpacks it at its end, because an archive can be unpacked only as a
+ * whole.
+ */
 const createArchiveReader = (parts: ReaderParts): FileReader => {
   const pieces: Uint8Array[] = [];
   let size = 0;

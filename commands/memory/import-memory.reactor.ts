@@ -13,7 +13,7 @@ export type ImportRef = { readonly tenant_id: string; readonly id: string };
 
 type Decide = Decision<MemoryImport.MemoryImport, MemoryImport.MemoryImportEvent>;
 
-/** What the reactor needs from infra/. Its methods throw if the log or the file store cannot be reached. */
+/** The functions of infra/ that the reactor needs. They throw if the log or the file store cannot be reached. */
 export type ImporterPorts = {
   readonly unpack: Unpack;
   readonly blobsOf: (tenant_id: string) => Blobs;
@@ -21,13 +21,16 @@ export type ImporterPorts = {
   readonly transact: (ref: ImportRef, decide: Decide) => Promise<MemoryImport.MemoryImport>;
 };
 
-/** How many entries are stored between two events of an import. An undoing ends the import at the next event. */
+/**
+ * The number of entries that are stored between two events of an import. If the import is undone, it ends at the next
+ * event.
+ */
 const ADVANCE_ENTRIES = 10_000;
 
-/** The import was undone while it ran. */
+/** Thrown if the import was undone while it was running. */
 class ImportEnded extends Error {}
 
-/** Stores the entries of an import in segments, and records how far it is. @throws ImportEnded, Refusal */
+/** Stores the entries of an import in segments, and records the progress. @throws ImportEnded, Refusal */
 const storeEntries = async (ports: ImporterPorts, ref: ImportRef, memory: MemoryImport.MemoryImport): Promise<Decide> => {
   const blobs = ports.blobsOf(ref.tenant_id);
   const blob = await blobs.get(memory.sha256);
@@ -48,9 +51,9 @@ const storeEntries = async (ports: ImporterPorts, ref: ImportRef, memory: Memory
 };
 
 /**
- * Finishes an import: stores its entries, and adds them to the memory at once. A repeat after a crash stores the same
- * contents again, which changes nothing.
- * @throws the errors of the ports: the import can be repeated
+ * Completes a running import: stores its entries, and then adds them to the memory at once. If it is repeated after a
+ * crash, it stores the same contents again, which changes nothing.
+ * @throws the errors of the ports; the import can then be repeated
  */
 export const finishImport = async (ports: ImporterPorts, ref: ImportRef): Promise<void> => {
   const memory = await ports.load(ref);

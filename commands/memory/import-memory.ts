@@ -24,7 +24,10 @@ export const MemoryImportFields = z.strictObject({
 
 /** Reads files from other hosts. */
 export type FileHost = {
-  /** Passes the content of the file at a URL to `consume`. Throws only what `consume` throws. */
+  /**
+   * Passes the content of the file at a URL to `consume`. Throws only the errors of `consume`; other failures are
+   * returned.
+   */
   readonly download: <T>(
     url: string,
     consume: (content: AsyncIterable<Uint8Array>) => Promise<T>,
@@ -33,7 +36,7 @@ export type FileHost = {
 
 export type MemoryPorts = { readonly unpack: Unpack; readonly host: FileHost };
 
-/** A file to import. `pointer` names the field of the request that leads to it. */
+/** A file to import. `pointer` is the JSON pointer of the request field that refers to it. */
 type IncomingFile = {
   readonly content: AsyncIterable<Uint8Array>;
   readonly filename: string;
@@ -42,7 +45,7 @@ type IncomingFile = {
   readonly source: string;
 };
 
-/** Returns the pieces of a content, the first of which has enough bytes to find the format of the file. */
+/** Yields the pieces of a content. The first piece has enough bytes to determine the format of the file. */
 async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const head: Uint8Array[] = [];
   let size = 0;
@@ -59,7 +62,7 @@ async function* withHead(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /**
- * Stores a file while it arrives, and checks all of it. The bytes are stored only if every entry is valid.
+ * Checks a file completely while it arrives, and stores it. Stores nothing if an entry is invalid.
  * @throws Refusal invalid, too_large, unavailable, and the errors of `content`
  */
 const storeFile = async (ctx: Ctx, unpack: Unpack, file: IncomingFile): Promise<MemoryImport.MemoryFile> => {
@@ -102,7 +105,7 @@ const storeRemoteFile = async (ctx: Ctx, { unpack, host }: MemoryPorts, gcs_uri:
   return value;
 };
 
-/** An import as MemoryImportRead shows it. */
+/** Returns an import in the form of the response schema MemoryImportRead. */
 const importView = ({ id, status, done, error, created_at }: MemoryImport.MemoryImport) => ({
   id,
   status,
@@ -111,11 +114,11 @@ const importView = ({ id, status, done, error, created_at }: MemoryImport.Memory
   created_at,
 });
 
-/** What a request imports: a file that is stored already, or where it is. */
+/** The file that a request imports: a stored file, or a location at Google Cloud Storage. */
 export type ImportSource = { readonly file: MemoryImport.MemoryFile } | { readonly gcs_uri: string };
 
 /**
- * Starts the import of a file into the memory of an agent that exists. A worker does the rest.
+ * Starts the import of a file into the memory of an existing agent. A worker completes it.
  * @throws Refusal not_found, invalid, too_large, unavailable, bad_gateway
  */
 export const importMemory = async (
@@ -129,14 +132,15 @@ export const importMemory = async (
   return { ...loaded, state: importView(loaded.state) };
 };
 
-/** An import as its job shows it. */
+/** Returns an import in the form of a job. */
 const jobView = ({ id, status, done, entries: total, error, created_at, finished_at }: MemoryImport.MemoryImport) => ({
   ...{ id, kind: 'memory_import' as const, status: status === 'undone' ? 'cancelled' : status },
   ...{ done, total, error, created_at, finished_at },
 });
 
 /**
- * Returns an import that the read model may not have yet, as its job shows it, and its agent; null if there is none.
+ * Returns an import in the form of a job, and the id of its agent, from the log, because the read model may not have it
+ * yet; null if there is no such import.
  */
 export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: string; job: Loaded<ReturnType<typeof jobView>> } | null> => {
   const loaded = await ctx.load(MemoryImport, id);
@@ -144,7 +148,7 @@ export const newImportJob = async (ctx: Ctx, id: string): Promise<{ agent_id: st
 };
 
 /**
- * Cancels the job of an import; null if there is no such import. Cancelling it again changes nothing.
+ * Cancels the job of an import. Returns null if there is no such import. Does nothing if it is already canceled.
  * @throws Refusal conflict if the job has finished
  */
 export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<ReturnType<typeof jobView>> | null> => {
@@ -157,7 +161,7 @@ export const cancelMemoryImport = async (ctx: Ctx, id: string): Promise<Loaded<R
 export const undoMemoryImport = (ctx: Ctx, { agent_id, id }: { readonly agent_id: string; readonly id: string }) =>
   ctx.transact(MemoryImport, id, MemoryImport.undo(agent_id));
 
-/** Checks that a form names exactly one file. @throws Refusal invalid */
+/** Checks that a form has either a file or a `gcs_uri`, not both. @throws Refusal invalid */
 export const assertOneSource = (hasFile: boolean, gcs_uri: string | undefined): void => {
   const message = 'Exactly one of file and gcs_uri is required';
   const pointer = hasFile ? '/gcs_uri' : '/file';

@@ -3,10 +3,13 @@ import type { Segment } from '../../domain/memory/memory-import.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Blobs } from '../blobs.ts';
 
-/** About how many bytes the entries of a segment have. */
+/** The approximate size of a segment's entries, in bytes. */
 const SEGMENT_BYTES = 262_144;
 
-/** Creates a function that stores entries in segments, and one that stores the last ones and returns all segments. */
+/**
+ * Creates two functions: one stores entries in segments; the other one stores the last entries and returns all
+ * segments.
+ */
 export const createSegmentWriter = (blobs: Blobs) => {
   const segments: Segment[] = [];
   let lines: string[] = [];
@@ -30,7 +33,7 @@ export const createSegmentWriter = (blobs: Blobs) => {
       if (lines.length > 0) await flush();
       return segments;
     },
-    /** How many entries are stored. */
+    /** Returns the number of stored entries. */
     stored: (): number => segments.reduce((sum, { entries }) => sum + entries, 0),
   };
 };

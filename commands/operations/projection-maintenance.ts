@@ -14,7 +14,7 @@ export type RebuildProgress = {
 };
 
 /**
- * Whether the caller must request this decision about a rebuild. False if the same decision is already requested.
+ * Whether the caller must request this decision about a rebuild: true unless the same decision is already requested.
  * @throws Refusal conflict if the rebuild has ended, has not caught up (for `promote`), or if the other decision is
  * already requested
  */

@@ -75,9 +75,9 @@ const createAdminKey = async (ctx: Ctx, owner_id: string, key: string): Promise<
 };
 
 /**
- * Creates what an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and a platform key. The
- * platform key is `adminKey` if that is given. Existing resources stay as they are, so the command can be repeated
- * after a crash.
+ * Creates the resources that an empty platform needs: a plan, two models, a super-admin, the tenant `demo` and a
+ * platform key (`adminKey` if it is given). Existing resources stay unchanged, so the command can be repeated after a
+ * crash.
  * @throws Error if `adminKey` is not a well-formed API key
  */
 export const seedPlatform = async (ctx: Ctx, adminKey: string | undefined): Promise<FirstKey> => {

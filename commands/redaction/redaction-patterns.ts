@@ -33,9 +33,9 @@ export const RedactionTest = z
   })
   .meta({ id: 'RedactionTest' });
 
-/** The most work that all patterns of a tenant together may take for each character, in steps. */
+/** The maximum number of steps (see `sizeOf`) per character for all patterns of a tenant together. */
 const MAX_SIZE = 4_000;
-/** The most work of one test, in steps. At worst, it takes about a tenth of a second. */
+/** The maximum number of steps of one test, which takes at most about a tenth of a second. */
 const MAX_STEPS = 8_000_000;
 
 type Patterns = readonly RedactionPatterns.RedactionPattern[];
@@ -55,8 +55,8 @@ const assertUsable = (ctx: Ctx, pointer: string, patterns: Patterns): void => {
 const isQuick = (ctx: Ctx, text: string, patterns: Patterns): boolean => sizeOf(ctx, patterns) * text.length <= MAX_STEPS;
 
 /**
- * Replaces what the redaction patterns of the tenant match in a text that is about to be stored. `pointer` is the place
- * of the text in the request. A text that takes too long is refused, because it could not be stored as it is.
+ * Replaces the matches of the tenant's redaction patterns in a text before it is stored. `pointer` is the JSON pointer
+ * of the text in the request. A text that takes too long is refused, because it must not be stored without redaction.
  * @throws Refusal invalid
  */
 export const redactText = async (ctx: Ctx, pointer: string, text: string): Promise<string> => {
@@ -76,7 +76,10 @@ export const replaceRedactionPatterns = (
   return ctx.transact(RedactionPatterns, ctx.tenant, RedactionPatterns.replace(items));
 };
 
-/** Redacts a text with the given patterns, or with those of the tenant. Records nothing. @throws Refusal invalid */
+/**
+ * Redacts a text with the given patterns or, if none are given, with those of the tenant. Records nothing.
+ * @throws Refusal invalid
+ */
 export const testRedactionPatterns = async (ctx: Ctx, { text: original, patterns }: z.output<typeof RedactionTest>) => {
   const loaded = await ctx.load(RedactionPatterns, ctx.tenant);
   if (patterns) assertUsable(ctx, '/patterns', patterns);

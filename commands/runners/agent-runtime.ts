@@ -13,7 +13,7 @@ import { agentCredentials } from '../credentials/linked-identity.ts';
 import { openSkillConfig } from '../skills/skill-config.ts';
 import { loadTools } from '../tools/tool.ts';
 
-/** Loads models and all models of their failover chains, by their ids. */
+/** Loads models, and all models of their failover chains. The result maps ids to models. */
 const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, Loaded<Model.Model>>> => {
   const found = new Map<string, Loaded<Model.Model>>();
   for (let next = [...ids]; next.length > 0; ) {
@@ -23,7 +23,7 @@ const loadWithFailovers = async (ctx: Ctx, ids: readonly string[]): Promise<Map<
   return found;
 };
 
-/** The models that the agent uses, with their settings for runners. */
+/** Returns the models that the agent uses, with their settings for runners. */
 const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
   const loaded = await loadWithFailovers(
     ctx,
@@ -40,7 +40,7 @@ const modelsOf = async (ctx: Ctx, agent: Agent.Agent) => {
 const mayUseSkill = ({ skills, skill_permissions }: Agent.Agent, id: string): boolean =>
   skills[id]?.is_enabled === true && !skill_permissions.some(({ skill_id, allowed }) => skill_id === id && !allowed);
 
-/** The skills that the agent may use, with their configuration for this agent, decrypted. */
+/** Returns the skills that the agent may use, with their decrypted configuration for this agent. */
 const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   const ids = Object.keys(agent.state.skills).filter((id) => mayUseSkill(agent.state, id));
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
@@ -55,7 +55,7 @@ const skillsOf = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   return { skills, loaded };
 };
 
-/** The tools that the agent may use, with their settings for this agent. */
+/** Returns the tools that the agent may use, with their settings for this agent. */
 const toolsOf = async (ctx: Ctx, { tools: granted }: Agent.Agent) => {
   const loaded = await loadTools(
     ctx,
@@ -72,23 +72,24 @@ const newestOf = (all: readonly Loaded<unknown>[]): Position =>
     .reduce((newest, position) => (comparePositions(position, newest) > 0 ? position : newest));
 
 /**
- * Returns the primary model of an agent, after failover from models that cannot be used; null if it has none.
- * `position` is the consistency token of the newest event of the agent and its models.
+ * Returns the primary model of an agent after failover from models that cannot be used; null if it has none. `position`
+ * is the consistency token of the newest event of the agent and its models.
  */
 export const readModelChain = async (ctx: Ctx, agent: Loaded<Agent.Agent>) => {
   const { models, loaded } = await modelsOf(ctx, agent.state);
   return { primary: models[0]?.model_id ?? null, position: tokenOf(newestOf([agent, ...loaded])) };
 };
 
-/** Where the runtime of an agent comes from, besides the log: the tokens of git hosts, and the OAuth providers. */
+/** The sources of a runtime besides the log: the tokens for git hosts, and the OAuth providers. */
 export type RuntimeSources = { readonly tokenFor: CodeHost['tokenFor']; readonly providers: readonly string[] };
 
-/** Everything that a runner needs to run its agent, with secrets in clear text. */
+/** Everything that a runner needs to run its agent. Secrets are in clear text. */
 export type AgentRuntime = Awaited<ReturnType<typeof readRuntime>>;
 
 /**
- * Returns what the runner of this agent needs: settings, the models after failover, skills with their configuration,
- * tools, the access tokens of its linked identities, the repository with the token of its host, and the budget.
+ * Returns everything that the runner of this agent needs: settings, the models after failover, skills with their
+ * configuration, tools, the access tokens of its linked identities, the repository with the token for its host, and the
+ * budget.
  * @throws Refusal not_found if the agent does not exist, forbidden if the caller does not use its runner key
  */
 export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, providers }: RuntimeSources) => {
@@ -115,7 +116,7 @@ export const readRuntime = async (ctx: Ctx, agent_id: string, { tokenFor, provid
   };
 };
 
-/** Records in the access log of the tenant what a runner has read. The record has no secret. */
+/** Records in the access log of the tenant which secrets a runner has read. The record does not contain them. */
 export const recordDisclosure = (ctx: Ctx, { agent, position, models, skills, tools, credentials, repo }: AgentRuntime) => {
   const data: Disclosure.DisclosedRuntime = {
     agent_id: agent.id,

@@ -3,9 +3,9 @@ import { encodeCloudEvent, inboundSubject, MAX_INLINE_BYTES, runnerMessages } fr
 import type { DeliveryEvent } from '../../domain/webhooks/delivery.ts';
 
 /**
- * A message to publish to the broker. `id` is the id of the event, `token` its log position as a consistency token,
- * `delivery` the id of the delivery; null if the message is for none. `occurrence` is set only for the message of a
- * cron job: the id of its occurrence, `traceparent` only if the request had a trace context.
+ * A message to publish to the broker. `id` is the id of the event, and `token` its log position as a consistency token.
+ * `delivery` is the id of the delivery; null if the message belongs to none. `occurrence` is set only for the message
+ * of a cron job: the id of its occurrence. `traceparent` is set only if the request had a trace context.
  */
 export type OutgoingMessage = {
   readonly id: string;
@@ -17,7 +17,7 @@ export type OutgoingMessage = {
   readonly payload: Uint8Array;
 };
 
-/** The type of the event that asks to send an accepted delivery to a runner again. */
+/** The type of the event that requests to send an accepted delivery to a runner again. */
 export const REQUEUED = 'DeliveryRequeued' satisfies DeliveryEvent['type'];
 
 /** The types of the events that are published to the broker for runners. */
@@ -37,9 +37,9 @@ export const inlineLimit = (maxPayload: number): number =>
   Math.max(0, Math.min(MAX_INLINE_BYTES, Math.floor(((maxPayload - MAX_ENVELOPE_BYTES) * 3) / 4)));
 
 /**
- * Returns the message for an event of a relayed type; for a requeued delivery, pass what `messageSource` returns. A
- * body of more than `maxBodyBytes` is replaced by its URL. The id and the position of the message are those of
- * `carrier`: the event for which the relay publishes it.
+ * Returns the message for an event of a relayed type; for a requeued delivery, pass the result of `messageSource`. A
+ * body of more than `maxBodyBytes` is replaced by its URL. The message has the id and the position of `carrier`, the
+ * event for which the relay publishes it.
  * @throws Error if the event does not have the form that its type requires
  */
 export const outgoingMessage = (event: Recorded, publicUrl: string, maxBodyBytes: number, carrier: Recorded = event): OutgoingMessage => {

@@ -13,8 +13,8 @@ export type RecordedAccessEvent = Recorded<AccessEvent>;
 type CredentialIssued = Recorded<Extract<AccessEvent, { type: 'RunnerCredentialIssued' }>>;
 
 /**
- * For each event type, the function that returns which resource an event ends or reinstates: the id of the resource, or
- * the `membershipKey` of a membership.
+ * Maps event types to functions. A function returns the resource that an event ends or reinstates: the id of the
+ * resource, or the `membershipKey` of a membership.
  */
 type ResourceOf = Partial<Record<AccessEvent['type'], (event: RecordedAccessEvent) => string>>;
 
@@ -56,17 +56,17 @@ export const revocationEventTypes = ['RunnerCredentialIssued', ...Object.keys(RE
  */
 export const MAX_LIFETIME_MS = MAX_LIFETIME_SECONDS * 1_000;
 
-/** A credential that has not expired, with the ids (or membership keys) of the resources on which it depends. */
+/**
+ * A credential that has not expired. `dependencies` has the ids (or membership keys) of the resources on which it
+ * depends.
+ */
 type Credential = { readonly publicKey: string; readonly expiresAt: number; readonly dependencies: readonly string[] };
 
-/**
- * Both maps have the order of the events: the entry of the oldest event comes first. Times are in milliseconds since
- * 1970.
- */
+/** Both maps are in the order of the events, the oldest first. Times are in milliseconds since 1970. */
 type Revocations = {
-  /** The credentials that have not expired, by their ids. */
+  /** Maps ids to the credentials that have not expired. */
   readonly credentials: Map<string, Credential>;
-  /** When each resource ended, by the id of the resource. Resources that were reinstated are removed. */
+  /** Maps the ids of resources to the times at which they ended. Reinstated resources are removed. */
   readonly endedAt: Map<string, number>;
 };
 
@@ -110,7 +110,7 @@ const addCredential = ({ credentials, endedAt }: Revocations, event: CredentialI
 const endResource = ({ credentials, endedAt }: Revocations, resource: string, at: number): boolean => {
   const revoked = [...credentials].filter(([, { dependencies }]) => dependencies.includes(resource)).map(([id]) => id);
   for (const id of [resource, ...revoked]) {
-    // Delete an existing entry first. The new entry then comes last in the map, which must stay sorted by time.
+    // An existing entry is deleted first, so that the new entry comes last: the map must stay sorted by time.
     endedAt.delete(id);
     endedAt.set(id, at);
   }

@@ -5,8 +5,8 @@ import { loadAgent } from '../agents/agent.ts';
 import type { Ctx, Loaded } from '../context.ts';
 
 /**
- * A broker user, with the JWT and the private seed to connect. Until it expires, it may read the messages to one agent.
- * `url` is the URL of the broker.
+ * A user of the broker, with the JWT and the private seed to connect. Until it expires, the user may read the messages
+ * to one agent. `url` is the URL of the broker.
  */
 export type BrokerUser = { readonly url: string; readonly jwt: string; readonly seed: string; readonly public_key: string };
 
@@ -22,8 +22,8 @@ export type IssuedCredential = RunnerCredential.RunnerCredential &
   BrokerUser & { readonly inbox_prefix: string; readonly renew_at: string };
 
 /**
- * Returns the user on whose rights the credential depends, and when the credential expires: after one hour, or together
- * with the runner key that requests it, if that expires earlier.
+ * Returns the user on whose rights the credential depends, and the time at which the credential expires: after one
+ * hour, or together with the runner key that requests it if this expires earlier.
  */
 const ownerAndExpiry = async (ctx: Ctx): Promise<{ owner_id: string | null; expires_at: string }> => {
   const { principal } = ctx;

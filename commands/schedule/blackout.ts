@@ -46,7 +46,7 @@ export const CronBlackoutUpdate = z
   })
   .meta({ id: 'CronBlackoutUpdate', examples: [{ end_date: '2027-01-06' }] });
 
-/** The refusal of an agent that does not exist, or that the caller may not see. */
+/** Returns the refusal for an agent that does not exist, or that the caller may not see. */
 const unknownAgent = () => invalid('/agent_id', 'there is no such agent', 'unknown_agent');
 
 const assertAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
@@ -68,7 +68,7 @@ const loadBlackout = async (ctx: Ctx, id: string): Promise<Loaded<Blackout.Black
 };
 
 /**
- * Declares a blackout. `present` counts those of the tenant, of which there may be at most `max`.
+ * Declares a blackout. `present` returns the number of blackouts of the tenant, which may be at most `max`.
  * @throws Refusal invalid, conflict if the tenant has too many
  */
 export const declareBlackout = async (

@@ -4,7 +4,7 @@ import * as CronRun from '../../domain/schedule/cron-run.ts';
 import type { Headers } from '../../domain/schedule/request-headers.ts';
 import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
 
-/** A run whose target is to be called. */
+/** A run whose target must be called. */
 export type DueRun = { readonly tenant_id: string; readonly id: string; readonly job_id: string };
 
 /** A request to an external target. */
@@ -15,16 +15,16 @@ export type TargetRequest = {
   readonly body: Uint8Array | null;
 };
 
-/** The answer of a target: its status, or why there is none. */
+/** The answer of a target: its HTTP status or, if there was no answer, the reason. */
 export type TargetAnswer = { readonly status_code: number } | { readonly error: string };
 
-/** What the caller of targets knows and does. Times are in milliseconds, `at` is RFC 3339 UTC. */
+/** The functions and settings that calling targets needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
 export type CallPorts = {
   readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
-  /** Why no job of this agent calls its target at present; null if they do. */
+  /** Returns the reason why no job of this agent may call its target at present; null if they may. */
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
-  /** The headers of a job with their secret values. */
+  /** Returns the headers of a job with their secret values. */
   readonly headersOf: (job: CronJob.CronJob) => Promise<Headers>;
   readonly send: (request: TargetRequest) => Promise<TargetAnswer>;
   readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
@@ -44,14 +44,14 @@ const requestOf = async (ports: CallPorts, job: CronJob.CronJob, run_id: string)
 };
 
 /**
- * Calls the external target of a run once, unless its tenant, agent or job is switched off or deleted by now, and
- * records the attempt. All attempts of a run send the same `Idempotency-Key`, so that a target that was called by an
- * attempt whose record was lost can recognise the next one.
+ * Calls the external target of a run once and records the attempt. Does not call the target if its tenant, agent or job
+ * is switched off or deleted by now. All attempts of a run have the same `Idempotency-Key`. So if an attempt called the
+ * target but was not recorded, the target can recognise the next attempt as a repeat.
  */
 export const callTarget = async (ports: CallPorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const startedAt = ports.now();
-  // The read model may not know the last attempt yet.
+  // The read model may not have the last attempt yet.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > startedAt) return;
   const job = await ports.loadJob({ tenant_id: due.tenant_id, id: due.job_id });
   const reason = await reasonNotToCall(ports, job, job.agent_id);

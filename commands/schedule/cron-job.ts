@@ -15,7 +15,7 @@ import type { CronJobCreate, CronJobUpdate } from './cron-job-fields.ts';
 type JobPath = 'tenant_id' | 'agent_id' | 'id';
 type JobRef = { readonly agent_id: string; readonly id: string };
 
-/** Where the secret headers of a cron job are stored. */
+/** Returns the location of the secret headers of a cron job. */
 export const headersLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: CronJob.category,
@@ -50,8 +50,8 @@ const isTargetUrl = (text: string): boolean => {
 };
 
 /**
- * Checks the target of a job, and returns the agent that it names; null if it is external. Another agent than the job's
- * own may be called only by who may assign work to it.
+ * Checks the target of a job, and returns the agent that it refers to; null if the target is external. If this is
+ * another agent than the job's own, the caller must have the permission to assign work to it.
  * @throws Refusal invalid, forbidden
  */
 const findTarget = async (
@@ -70,9 +70,7 @@ const findTarget = async (
   return found.id;
 };
 
-/**
- * Checks a draft of a job, which is not created, as if it were. @throws Refusal not_found, invalid, forbidden
- */
+/** Makes all checks of creating a job, but does not create it. @throws Refusal not_found, invalid, forbidden */
 export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: Input<typeof CronJobCreate, 'agent_id'>): Promise<void> => {
   await loadAgent(ctx, agent_id);
   await findTarget(ctx, agent_id, settings);
@@ -82,8 +80,9 @@ export const assertDraft = async (ctx: Ctx, { agent_id, headers, ...settings }: 
 type StoredHeaders = Pick<CronJob.TargetFields, 'headers' | 'sealed_headers'>;
 
 /**
- * Returns headers as a job stores them: the secret values encrypted and masked. Values that are masked in `headers` are
- * those of the job. If the secret values stay the same, their ciphertext does too.
+ * Returns headers in the form in which a job stores them: the secret values are masked, and are encrypted separately. A
+ * value that is masked in `headers` keeps the present value of the job. If no secret value changes, the encrypted text
+ * stays the same, too.
  * @throws Refusal invalid
  */
 const storedHeaders = async (ctx: Ctx, id: string, headers: Headers, present: string | null): Promise<StoredHeaders> => {
@@ -145,7 +144,10 @@ export const resumeCronJob = (ctx: Ctx, { agent_id, id }: JobRef) =>
 /** Deletes a cron job. @throws Refusal not_found */
 export const deleteCronJob = (ctx: Ctx, { agent_id, id }: JobRef) => ctx.transact(CronJob, id, CronJob.remove(agent_id));
 
-/** @throws Refusal conflict if the job's agent, or the agent that it calls, is inactive or deleted */
+/**
+ * Checks that the job's agent, and the agent that it calls, are active.
+ * @throws Refusal conflict if one is inactive or deleted
+ */
 const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
   for (const id of new Set([job.agent_id, target])) {
@@ -155,7 +157,7 @@ const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
 };
 
 /**
- * Requests a run outside of the schedule, also of a paused job.
+ * Requests a run outside of the schedule. This is possible for a paused job, too.
  * @throws Refusal not_found, conflict if its agent is inactive
  */
 export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {
@@ -168,11 +170,11 @@ export const runCronJobNow = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJ
   return { ...loaded, position: run.position };
 };
 
-/** The most occurrences in a row that may be skipped. */
+/** The maximum number of consecutive occurrences that can be skipped. */
 const MAX_SKIPPED = 1_000;
 
 /**
- * Decides that the next occurrence of a job does not fire: the first that is due after now and not skipped yet.
+ * Decides that the next occurrence of a job does not fire: the first one after now that is not skipped yet.
  * @throws Refusal not_found, conflict if the job is not due any more
  */
 export const skipCronOccurrence = async (ctx: Ctx, ref: JobRef): Promise<Loaded<CronJob.CronJob>> => {

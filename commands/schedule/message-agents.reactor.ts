@@ -6,7 +6,10 @@ import type { Delivery } from '../../domain/webhooks/delivery.ts';
 import type { DueRun } from './call-targets.reactor.ts';
 import { type InactiveReason, reasonNotToCall } from './scheduler.reactor.ts';
 
-/** How the last message of a run ended, according to the read model: when the broker stored it, and until when. */
+/**
+ * The end of a run's last message, according to the read model: how and when it ended, and when the broker had stored
+ * it.
+ */
 export type Settlement = {
   readonly message_id: string;
   readonly outcome: 'acknowledged' | 'max_deliveries' | 'terminated';
@@ -17,20 +20,23 @@ export type Settlement = {
 /** The delivery of a run, identified by its tenant and id. */
 type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
-/** What sending messages to agents needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
+/** The functions that sending messages to agents needs. Times are in milliseconds, `at` is RFC 3339 UTC. */
 export type MessagePorts = {
   readonly loadJob: (job: { readonly tenant_id: string; readonly id: string }) => Promise<CronJob.CronJob>;
   readonly loadRun: (run: DueRun) => Promise<CronRun.CronRun>;
   readonly loadDelivery: (delivery: DeliveryRef) => Promise<Delivery>;
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
-  /** Returns the id of the delivery of a run: always the same for the same run. */
+  /** Returns the id of the delivery of a run. It is always the same for the same run. */
   readonly deliveryIdOf: (run: DueRun) => string;
-  /** Appends the event that begins a delivery, unless there is the delivery already. */
+  /** Appends the first event of a delivery. Does nothing if the delivery exists. */
   readonly createDelivery: (delivery: DeliveryRef, facts: CronDeliveryFacts, body: Uint8Array) => Promise<void>;
-  /** Sends the last message of a delivery again, with the same id for the runner, if it is `message_id`. */
+  /**
+   * Sends the last message of a delivery again with the same CloudEvents id. Does nothing unless that message is
+   * `message_id`.
+   */
   readonly repeatMessage: (delivery: DeliveryRef, message_id: string) => Promise<void>;
   readonly transact: (run: DueRun, decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>) => Promise<unknown>;
-  /** How long the broker keeps a message, in milliseconds. */
+  /** The broker keeps a message for this long, in milliseconds. */
   readonly messageLifetimeMs: number;
   readonly now: () => number;
 };
@@ -45,14 +51,14 @@ const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 const jobOf = ({ tenant_id, job_id }: DueRun) => ({ tenant_id, id: job_id });
 
-/** Records how an attempt of a run ended. */
+/** Records the outcome of an attempt of a run. */
 const record = async (ports: MessagePorts, due: DueRun, run: CronRun.CronRun, error: string | null, ms: number): Promise<void> => {
   const job = await ports.loadJob(jobOf(due));
   const outcome = { status_code: null, error, ms };
   await ports.transact(due, CronRun.recordAttempt(job, run.attempts.length + 1, outcome, isoTime(ports.now())));
 };
 
-/** Begins the delivery of a run, unless that is done already. Returns its id. */
+/** Appends the first event of the delivery of a run, unless it exists. Returns the id of the delivery. */
 const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_id, due_at }: CronRun.CronRun): Promise<string> => {
   const id = ports.deliveryIdOf(due);
   const job = await ports.loadJob(jobOf(due));
@@ -63,14 +69,14 @@ const createDelivery = async (ports: MessagePorts, due: DueRun, { target_agent_i
 };
 
 /**
- * Makes the attempt of a run that is due: sends a message to the agent. The first attempt begins a delivery. Later ones
- * repeat its message with the same id, so that the runner recognises a message that it has processed. If the attempt
- * before has waited for an acknowledgement for as long as the broker keeps messages, it has failed.
+ * Makes the due attempt of a run: sends a message to the agent. The first attempt creates a delivery. Later ones repeat
+ * its message with the same id, so that a runner recognises a message that it has processed. If the previous attempt
+ * has waited for an acknowledgement for as long as the broker keeps messages, it has failed.
  */
 export const sendMessage = async (ports: MessagePorts, due: DueRun): Promise<void> => {
   const run = await ports.loadRun(due);
   const now = ports.now();
-  // The read model may not know the last attempt yet.
+  // The read model may not have the last attempt yet.
   if (run.next_attempt_at === null || Date.parse(run.next_attempt_at) > now) return;
   if (run.is_awaiting)
     return record(ports, due, run, 'No runner of the agent has acknowledged the message in time', ports.messageLifetimeMs);
@@ -87,8 +93,8 @@ const durationOf = ({ published_at, at }: Settlement): number =>
   published_at === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(published_at));
 
 /**
- * Records that an agent's runner has acknowledged a message of a run, or that the message was given up. The latter ends
- * the attempt only if no newer message of the delivery is on its way, for example by a redelivery.
+ * Records that an agent's runner has acknowledged a message of a run, or that the message was given up. A message that
+ * was given up ends the attempt only if the delivery has no newer message, for example because of a redelivery.
  */
 export const recordSettlement = async (ports: MessagePorts, due: DueRun, settlement: Settlement): Promise<void> => {
   const run = await ports.loadRun(due);

@@ -5,7 +5,10 @@ import * as CronRun from '../../domain/schedule/cron-run.ts';
 import { blackoutOf, type PresentBlackout } from '../../domain/schedule/preview.ts';
 import type { ParseCron } from '../../domain/schedule/recurrence.ts';
 
-/** A job that is due according to the read model. `schedule_revision` is that of the schedule by which it is due. */
+/**
+ * A job that is due according to the read model. `schedule_revision` is the revision of the schedule by which it is
+ * due.
+ */
 export type DueJob = {
   readonly tenant_id: string;
   readonly id: string;
@@ -13,7 +16,7 @@ export type DueJob = {
   readonly schedule_revision: number;
 };
 
-/** Why no job of an agent fires, and no job calls it. */
+/** The reason why no job of an agent fires, and why no job can call the agent. */
 export type InactiveReason = 'tenant_suspended' | 'agent_inactive';
 
 const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
@@ -21,7 +24,9 @@ const INACTIVE_TEXTS: Readonly<Record<InactiveReason, string>> = {
   tenant_suspended: 'The tenant is suspended or closed',
 };
 
-/** Returns why an attempt of a run must not call its target, as a text for people; null if it may. */
+/**
+ * Returns the reason why an attempt of a run must not call its target, as a text for people; null if it may call it.
+ */
 export const reasonNotToCall = async (
   { inactiveReason }: Pick<SchedulerPorts, 'inactiveReason'>,
   { tenant_id, status }: CronJob.CronJob,
@@ -32,18 +37,18 @@ export const reasonNotToCall = async (
   return reason && INACTIVE_TEXTS[reason];
 };
 
-/** What the scheduler knows and does. */
+/** The functions that the scheduler needs. */
 export type SchedulerPorts = {
   readonly parseCron: ParseCron;
   readonly loadJob: (job: Pick<DueJob, 'tenant_id' | 'id'>) => Promise<CronJob.CronJob>;
-  /** Why no job of this agent fires at present, and no job calls it; null if they do. */
+  /** Returns the reason why no job of this agent fires at present, and why no job can call it; null if they can. */
   readonly inactiveReason: (tenant_id: string, agent_id: string) => Promise<InactiveReason | null>;
   readonly blackouts: (tenant_id: string) => Promise<readonly PresentBlackout[]>;
   /** Whether an earlier run of the job has not ended yet. */
   readonly hasOpenRun: (job: Pick<DueJob, 'tenant_id' | 'id'>) => boolean;
   /** Whether the budget of the agent for this hour is used up. */
   readonly isBudgetSpent: (tenant_id: string, agent_id: string) => Promise<boolean>;
-  /** Appends what the decision on this occurrence returns. */
+  /** Appends the events that the decision about this occurrence returns. */
   readonly transact: (
     occurrence: { readonly tenant_id: string; readonly id: string },
     decide: Decision<CronRun.CronRun, CronRun.CronRunEvent>,
@@ -67,9 +72,10 @@ const suppressionOf = async (ports: SchedulerPorts, job: CronJob.CronJob, dueAt:
 };
 
 /**
- * Decides on all occurrences of a job up to `now` (RFC 3339 UTC) that are not decided yet. The read model only names
- * candidates: each occurrence's own stream decides, so neither a second scheduler, a crash nor an outdated read model
- * can decide one twice. Returns how many it looked at; none if the schedule has changed since.
+ * Decides about all occurrences of a job up to `now` (RFC 3339 UTC) that are not decided yet. The jobs from the read
+ * model are only candidates: the stream of each occurrence decides. So an occurrence is decided only once, even if
+ * there is a second scheduler, a crash, or an outdated read model.
+ * @returns the number of occurrences that were examined; 0 if the schedule has changed since
  */
 export const decideDue = async (ports: SchedulerPorts, due: DueJob, now: string): Promise<number> => {
   const job = await ports.loadJob(due);

@@ -6,7 +6,9 @@ import { loadSession } from './session-access.ts';
 
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 
-/** An attachment as AttachmentRead shows it. `digest` is its digest as paths name it. */
+/**
+ * Returns an attachment in the form of the response schema AttachmentRead. `digest` has the form that URL paths use.
+ */
 export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 'tenant'>, attachment: Session.Attachment) => ({
   ...attachment,
   id: attachment.attachment_id,
@@ -14,7 +16,10 @@ export const attachmentView = ({ publicUrl, tenant }: Pick<Ctx, 'publicUrl' | 't
   url: `${publicUrl}/tenant/${tenant}/files/${attachment.sha256}`,
 });
 
-/** Checks that a session accepts files, before the file is read. @throws Refusal not_found, conflict if it has ended */
+/**
+ * Checks that a session accepts files. Called before the file is read.
+ * @throws Refusal not_found, conflict if it has ended
+ */
 export const assertAcceptsFiles = async (ctx: Ctx, session_id: string): Promise<void> =>
   Session.assertOpen((await loadSession(ctx, session_id)).state, ctx.at());
 
@@ -22,8 +27,8 @@ type NewFile = { readonly content: AsyncIterable<Uint8Array>; readonly filename:
 export type StoredFile = { readonly sha256: string; readonly size: number; readonly content_type: string; readonly filename: string };
 
 /**
- * Stores the content of a file while it arrives, and finds its type.
- * @throws Refusal unavailable if it cannot be stored, and the errors of `content`: then nothing is stored
+ * Stores the content of a file while it arrives, and detects its type. Stores nothing if `content` throws.
+ * @throws Refusal unavailable if it cannot be stored, and the errors of `content`
  */
 export const storeAttachment = async (ctx: Ctx, { content, filename }: NewFile, detector: TypeDetector): Promise<StoredFile> => {
   const inspected = async function* () {

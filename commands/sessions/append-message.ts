@@ -35,7 +35,7 @@ export const MessageAppend = z
 
 type Append = Input<typeof MessageAppend, 'tenant_id' | 'session_id'>;
 
-/** Where the content of a message is stored, for its encryption. */
+/** Returns the location of the encrypted content of a message. */
 export const contentLocation = (tenant: string, session_id: string, message_id: string): SecretLocation => ({
   tenant,
   category: Session.category,
@@ -43,7 +43,7 @@ export const contentLocation = (tenant: string, session_id: string, message_id: 
   field: `message/${message_id}`,
 });
 
-/** A message as TaskMessageRead shows it. */
+/** Returns a message in the form of the response schema TaskMessageRead. */
 export const messageView = (session_id: string, message: Session.Message, content: string | null) => ({
   ...message,
   id: message.message_id,
@@ -54,7 +54,10 @@ export const messageView = (session_id: string, message: Session.Message, conten
 
 const runnerOnly = (name: string) => invalid(`/${name}`, 'may only be set by the runner of the agent', 'runner_only');
 
-/** Refuses what only the runner of the agent may say. @throws Refusal forbidden, invalid */
+/**
+ * Checks that a message of a user has no fields that only the runner of the agent may set.
+ * @throws Refusal forbidden, invalid
+ */
 const assertFromUser = (input: Append): void => {
   if (input.role !== 'user') throw new Refusal('forbidden', `Only the agent's runner may append messages of the role ${input.role}`);
   if (input.kind !== null) throw runnerOnly('kind');
@@ -64,8 +67,9 @@ const assertFromUser = (input: Append): void => {
 };
 
 /**
- * Returns the usage of a language model that a message reports; null if it reports none. Without a model in the
- * message, it is the primary model of the session. Without a cost, the pricing of the model yields it.
+ * Returns the usage of a language model that a message reports; null if it reports none. If the message names no model,
+ * the usage is of the primary model of the session. If it has no cost, the cost is computed from the prices of the
+ * model.
  * @throws Refusal invalid if the model is unknown or not open to the tenant
  */
 const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.Session): Promise<Session.Usage | null> => {
@@ -80,8 +84,8 @@ const usageOf = async (ctx: Ctx, input: Append, { model_id: primary }: Session.S
 };
 
 /**
- * Appends a message to a session that has not ended. Its content is stored encrypted, after the redaction patterns of
- * the tenant.
+ * Appends a message to a session that has not ended. Its content is redacted with the tenant's patterns, and stored
+ * encrypted.
  * @throws Refusal not_found, forbidden, invalid, conflict if the session has ended
  */
 export const appendMessage = async (ctx: Ctx, input: Append): Promise<Loaded<ReturnType<typeof messageView>>> => {

@@ -38,14 +38,17 @@ export const openEndTexts = async (ctx: Ctx, session: Session.Session): Promise<
   error: await openText(ctx, locationOf(session, 'error'), session.sealed_error),
 });
 
-/** Whether the session has already ended in this way and with these texts, so that there is nothing to do. */
+/** Whether the session has already ended with this event and these texts, so that there is nothing to do. */
 const isRepeat = async (ctx: Ctx, session: Session.Session, type: Session.EndEvent, { summary, error }: EndTexts): Promise<boolean> => {
   if (session.status !== Session.STATUS_OF_END[type]) return false;
   const ended = await openEndTexts(ctx, session);
   return ended.summary === summary && ended.error === error;
 };
 
-/** Ends the session, or returns it if the same request has ended it before. @throws Refusal not_found, conflict */
+/**
+ * Ends the session. If the same request has already ended it, returns the session unchanged.
+ * @throws Refusal not_found, conflict
+ */
 const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, texts: EndTexts): Promise<Loaded<Session.Session>> => {
   const { state } = await loadSession(ctx, session_id);
   const sealed_summary = await sealText(ctx, locationOf(state, 'summary'), texts.summary);
@@ -61,8 +64,9 @@ const endOnce = async (ctx: Ctx, type: Session.EndEvent, session_id: string, tex
 };
 
 /**
- * Creates the command that ends a session with this event. Ending it again in the same way, with the same texts,
- * changes nothing. @throws Refusal not_found, conflict if it has ended otherwise
+ * Creates the command that ends a session with this event. Does nothing if the session has already ended with the same
+ * event and texts.
+ * @throws Refusal not_found, conflict if it has ended otherwise
  */
 export const endSession =
   (type: Session.EndEvent) =>

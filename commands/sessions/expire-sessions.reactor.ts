@@ -5,11 +5,11 @@ import * as Session from '../../domain/sessions/session.ts';
 export type SessionRef = { readonly tenant_id: string; readonly id: string };
 
 /**
- * The first and the last event of a session. They are the same if it has only one. Null if there is no such session.
+ * The first and the last event of a session (the same event if there is only one). Null if there is no such session.
  */
 export type Ends = { readonly first: Recorded<Session.SessionEvent>; readonly last: Recorded<Session.SessionEvent> } | null;
 
-/** What the reactor needs from the log. */
+/** The functions that the reactor needs from the log. */
 export type ExpiryPorts = {
   readonly readEnds: (session: SessionRef) => Promise<Ends>;
   /** Appends the events after the event `last`. Does nothing if the session has a later event. */
@@ -19,9 +19,10 @@ export type ExpiryPorts = {
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
 /**
- * Expires those sessions whose time is over at `at` (RFC 3339 UTC). `sessions` come from a read model and are only
- * candidates: the events of each session decide. Its first event says when it expires, and its last one whether it has
- * ended, so the messages between them are not read. Returns how many sessions were expired.
+ * Expires the sessions whose lifetime is over at `at` (RFC 3339 UTC). `sessions` come from a read model and are only
+ * candidates: the events of each session decide. Only two events are read: the first one has the time at which the
+ * session expires, and the last one shows whether it has ended.
+ * @returns the number of sessions that were expired
  */
 export const expireDueSessions = async (
   { readEnds, append }: ExpiryPorts,

@@ -10,7 +10,10 @@ export const loadSession = async (ctx: Ctx, session_id: string): Promise<Loaded<
   return loaded;
 };
 
-/** Who may write to a session besides the runner of its agent: the user who started it, or all who may assign work. */
+/**
+ * Who may write to a session, besides the runner of its agent: nobody else (`runner`), the user who started it, or all
+ * users who may assign work to the agent.
+ */
 export type Writers = 'runner' | 'starter' | 'assigners';
 
 const RUNNER_ONLY = "This needs the agent's runner key";
@@ -20,8 +23,9 @@ const isStarter = (principal: Principal, { created_by_id }: Session.Session): bo
   principal.kind === 'user' && principal.user_id === created_by_id;
 
 /**
- * Checks that a runner is that of the session's agent. The runner of a suspended tenant, which can only end sessions,
- * may learn nothing about others. @throws Refusal not_found, tenant_suspended
+ * Checks that a runner belongs to the session's agent. If the tenant is suspended, its runners can only end sessions,
+ * and must not learn anything about other sessions.
+ * @throws Refusal not_found, tenant_suspended
  */
 const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner' }, session_id: string): Promise<void> => {
   const { state } = await ctx.load(Session, session_id);
@@ -32,9 +36,10 @@ const requireOwnRunner = async (ctx: Ctx, principal: Principal & { kind: 'runner
 };
 
 /**
- * Checks that the caller may write to a session: the runner of its agent, or one of `others`. A user also needs the
- * permission to assign work to the agent.
- * @throws Refusal not_found if there is no such session, or the caller may not see its agent; forbidden, tenant_suspended
+ * Checks that the caller may write to a session: it must be the runner of its agent, or one of `others`. A user also
+ * needs the permission to assign work to the agent.
+ * @throws Refusal not_found if there is no such session, or the caller may not see its agent; forbidden,
+ * tenant_suspended
  */
 export const requireWriter = async (ctx: Ctx, session_id: string, others: Writers): Promise<void> => {
   const { principal } = ctx;

@@ -5,14 +5,14 @@ import type { Ctx, Loaded } from '../context.ts';
 
 type Loads = Pick<Ctx, 'load'>;
 
-/** The ids in a session whose names reads show. */
+/** The ids in a session for which responses show names. */
 type Named = Pick<Session, 'agent_id' | 'user_id' | 'created_by_id'>;
 
 export type SessionNames = { readonly agent_name: string | null; readonly user_email: string | null; readonly user_name: string | null };
 
 /**
  * Returns the present names of a session's agent and user. The user is the one for whom the session runs, or else the
- * one who started it. An agent keeps its name after its deletion.
+ * one who started it. A deleted agent still has its name.
  */
 export const namesOf = async (ctx: Loads, session: Named): Promise<SessionNames> => {
   const user_id = userOf(session);
@@ -37,7 +37,9 @@ export const withNames = async <T extends Named>(ctx: Loads, sessions: readonly 
   return Promise.all(sessions.map(async (session) => ({ ...session, ...(await namesOf({ load }, session)) })));
 };
 
-/** A session as TaskSessionRead shows it: with names, and without the encrypted texts. */
+/**
+ * Returns a session in the form of the response schema TaskSessionRead: with names, and without the encrypted texts.
+ */
 export const sessionView = async (ctx: Loads, loaded: Loaded<Session>) => ({
   ...loaded,
   state: { ...loaded.state, started_at: loaded.state.created_at, ...(await namesOf(ctx, loaded.state)) },

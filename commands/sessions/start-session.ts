@@ -45,10 +45,16 @@ const loadActiveAgent = async (ctx: Ctx, agent_id: string): Promise<Loaded<Agent
   return agent;
 };
 
-/** What a session is for: the delivery and the occurrence that it processes, and what its costs are attributed to. */
+/**
+ * The origin of a session: the delivery and the occurrence that it processes, and the cause to which its costs are
+ * attributed.
+ */
 type Origin = Session.Cause & { readonly delivery_id: string | null; readonly cron_occurrence_id: string | null };
 
-/** @throws Refusal invalid if no such delivery was sent to the agent, or it belongs to another occurrence */
+/**
+ * Returns the origin of a session that processes a delivery.
+ * @throws Refusal invalid if no such delivery was sent to the agent, or it belongs to another occurrence
+ */
 const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Start, delivery_id: string): Promise<Origin> => {
   const { agent_id: latest, facts } = (await ctx.load(Delivery, delivery_id)).state;
   if (!facts || (latest !== agent_id && facts.agent_id !== agent_id))
@@ -66,7 +72,8 @@ const originOfDelivery = async (ctx: Ctx, { agent_id, cron_occurrence_id }: Star
 };
 
 /**
- * The occurrence of a cron job leads to the delivery with which it has called the agent, if it has.
+ * Returns the origin of a session that processes an occurrence of a cron job, with the delivery with which the job
+ * called the agent, if there is one.
  * @throws Refusal invalid if no such occurrence has fired for the agent
  */
 const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id: string): Promise<Origin> => {
@@ -77,7 +84,7 @@ const originOfOccurrence = async (ctx: Ctx, agent_id: string, cron_occurrence_id
   return { delivery_id, cron_occurrence_id, cause_kind: 'cron_job', cause_id: run.job_id };
 };
 
-/** What a session is started for. @throws Refusal invalid */
+/** Returns the origin of a session from the request that starts it. @throws Refusal invalid */
 const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
   const { agent_id, delivery_id, cron_occurrence_id, user_id } = input;
   if (delivery_id !== null) return originOfDelivery(ctx, input, delivery_id);
@@ -87,14 +94,15 @@ const originOf = async (ctx: Ctx, input: Start): Promise<Origin> => {
   return user === null ? { ...none, cause_kind: 'runner', cause_id: null } : { ...none, cause_kind: 'user', cause_id: user };
 };
 
-/** @throws Refusal invalid if the user is not a member of the tenant */
+/** Checks that the user is a member of the tenant. @throws Refusal invalid */
 const checkMember = async (ctx: Ctx, user_id: string): Promise<void> => {
   if (!(await ctx.load(Tenant, ctx.tenant)).state.members[user_id])
     throw invalid('/user_id', 'is not a member of this tenant', 'unknown_member');
 };
 
 /**
- * Checks a request to start a session, and returns what it records of the agent and of the origin of the session.
+ * Checks a request to start a session, and returns the fields that are recorded about the agent and the origin of the
+ * session.
  * @throws Refusal not_found, conflict, budget_exceeded, invalid
  */
 const recordedFields = async (ctx: Ctx, input: Start) => {
@@ -114,7 +122,8 @@ const recordedFields = async (ctx: Ctx, input: Start) => {
  */
 export const startSession = async (ctx: Ctx, input: Start) => {
   const { agent_id, title, user_id, expires_in_seconds } = input;
-  // As a side effect: a repeat with the same Idempotency-Key succeeds even if the agent has become inactive.
+  // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the agent has become
+  // inactive.
   const recorded = await ctx.sideEffect(() => recordedFields(ctx, input));
   const expires_at = new Date(Date.parse(ctx.at()) + expires_in_seconds * 1_000).toISOString();
   const data = { agent_id, title, user_id, expires_at, ...recorded };

@@ -8,17 +8,17 @@ import { openEndTexts } from './end-session.ts';
 import { loadSession } from './session-access.ts';
 import { sessionView } from './session-names.ts';
 
-/** Up to how many bytes of text a page of messages has. It has at least one message. */
+/** A page of messages has at most this many bytes of text, but at least one message. */
 const PAGE_BYTES = 8 << 20;
-/** About how many bytes a message needs besides its text. */
+/** The approximate number of bytes that a message needs in addition to its text. */
 const MESSAGE_OVERHEAD_BYTES = 400;
 
 type MessageView = ReturnType<typeof messageView>;
 
-/** Which messages to read: those from the revision `from` of the session on, at most `limit`. */
+/** The messages to read: from the revision `from` of the session on, at most `limit`. */
 export type TranscriptWindow = { readonly from: number; readonly limit: number };
 
-/** Returns null instead of the refusal that a text cannot be decrypted, because the key of the tenant was destroyed. */
+/** Resolves with null if a text cannot be decrypted because the key of the tenant was destroyed. */
 const nullIfErased = <T>(opening: Promise<T>): Promise<T | null> =>
   opening.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') return null;
@@ -29,8 +29,8 @@ const openContent = (ctx: Ctx, session_id: string, message_id: string, sealed: s
   nullIfErased(ctx.open(contentLocation(ctx.tenant, session_id, message_id), sealed).then((content) => content.reveal()));
 
 /**
- * Reads messages from the session's stream, because no read model contains them. `until` is the last revision to read.
- * `next` is the revision of the next message; null if there is none.
+ * Reads messages from the stream of the session, because no read model contains them. `until` is the last revision to
+ * read. `next` in the result is the revision of the message after them; null if there is none.
  */
 const readMessages = async (ctx: Ctx, session_id: string, until: number, { from, limit }: TranscriptWindow) => {
   const messages: MessageView[] = [];
@@ -54,8 +54,9 @@ const readMessages = async (ctx: Ctx, session_id: string, until: number, { from,
 };
 
 /**
- * Returns a session with messages, and the totals of the whole session. `next` is the revision with which the next page
- * of messages starts; null if this is the last one. @throws Refusal not_found, unavailable
+ * Returns a session with a page of its messages, and the totals of the whole session. `next` is the revision with which
+ * the next page of messages starts; null if this is the last one.
+ * @throws Refusal not_found, unavailable
  */
 export const readTranscript = async (ctx: Ctx, session_id: string, window: TranscriptWindow) => {
   const loaded: Loaded<Session.Session> = await loadSession(ctx, session_id);

@@ -35,7 +35,7 @@ export const AgentSkillPermissionUpdate = z
 /** Whether the caller sees all skills of the tenant: OWNER and ADMIN do. */
 export const seesAllSkills = (ctx: Ctx): Promise<boolean> => ctx.may('tenant:skills:write');
 
-/** Loads those of the skills with these ids that are not deleted, by their id. */
+/** Loads the skills with these ids that are not deleted. The result maps ids to skills. */
 export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<ReadonlyMap<string, Skill.Skill>> => {
   const loaded = await Promise.all(ids.map((id) => ctx.load(Skill, id)));
   return new Map(loaded.filter(({ state }) => state.status === 'live').map(({ id, state }) => [id, state]));
@@ -44,8 +44,7 @@ export const loadLiveSkills = async (ctx: Ctx, ids: readonly string[]): Promise<
 type SkillRef = { readonly skill_id: string; readonly pointer: string };
 
 /**
- * Checks that the caller may give these skills to the agent: each exists, and the agent has it already, or the caller
- * may see it.
+ * Checks that each of these skills exists, and that the caller may see it or the agent already has it.
  * @throws Refusal invalid
  */
 const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef[], known: readonly string[]): Promise<void> => {
@@ -61,14 +60,14 @@ const checkSkills = async (ctx: Ctx, agent: Agent.Agent, refs: readonly SkillRef
   if (wrong) throw invalid(wrong.pointer, 'is not a skill that this agent can get', 'unknown_skill');
 };
 
-/** A skill of an agent, as the API shows it. */
+/** Returns a skill of an agent in the form in which the API shows it. */
 export const grantView = (agent: Agent.Agent, skill_id: string) => {
   const { is_enabled, created_at, config } = agent.skills[skill_id]!;
   return { agent_id: agent.id, skill_id, is_enabled, created_at, has_config: config !== null };
 };
 
 /**
- * Gives a skill to an agent, or enables or disables it if the agent has it already.
+ * Gives a skill to an agent; if the agent already has it, enables or disables it.
  * @throws Refusal not_found if the agent does not exist, invalid if the caller may not see the skill, conflict
  */
 export const grantAgentSkill = async (ctx: Ctx, input: Input<typeof AgentSkillGrant, 'tenant_id' | 'agent_id'>) => {

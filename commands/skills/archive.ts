@@ -1,24 +1,27 @@
-/** A file of an archive. Its size is that of its unpacked bytes. */
+/** A file of an archive. `size` is the number of its unpacked bytes. */
 export type ArchiveFile = { readonly path: string; readonly size: number };
 
-/** An archive that breaks no rule: its files, and the bytes of those that the caller wanted to keep, by path. */
+/**
+ * An archive that breaks no rule. `files` has all files; `kept` maps the paths of the files that the caller wanted to
+ * keep to their bytes.
+ */
 export type UnpackedArchive = { readonly files: readonly ArchiveFile[]; readonly kept: ReadonlyMap<string, Uint8Array> };
 
-/** Which files of an archive `Unpack` keeps, and how many bytes each of them may have. */
+/** Selects the files of an archive that `Unpack` keeps, and the maximum number of bytes of each. */
 export type KeepFiles = {
   readonly isKept: (path: string) => boolean;
   readonly maxBytes: number;
-  /** Called with the path and the first bytes of every file, at most HEAD_BYTES. */
+  /** Called with the path of every file and its first bytes, at most HEAD_BYTES. */
   readonly inspect?: (path: string, head: Uint8Array) => void;
-  /** Called with the path and the bytes of every file, piece by piece. The next piece waits for it. */
+  /** Called with the path of every file and its bytes, piece by piece. Unpacking waits until it resolves. */
   readonly onPiece?: (path: string, bytes: Uint8Array) => Promise<void>;
 };
 
 export const HEAD_BYTES = 65_536;
 
 /**
- * Unpacks a zip archive in memory, checks every entry of it, and drops all bytes but those of the kept files. Archives
+ * Unpacks a zip archive in memory, checks each of its entries, and keeps only the bytes of the selected files. Archives
  * within the archive are not unpacked.
- * @throws Refusal invalid if it is no zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
+ * @throws Refusal invalid if it is not a zip archive, is damaged, or breaks a rule (domain/skills/archive-rules.ts)
  */
 export type Unpack = (archive: Uint8Array, keep: KeepFiles) => Promise<UnpackedArchive>;

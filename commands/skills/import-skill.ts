@@ -6,20 +6,23 @@ import type { Ctx, Loaded } from '../context.ts';
 import type { Unpack } from './archive.ts';
 import { claimSlug, Description, Instructions, Name } from './skill.ts';
 
-/** Parses a YAML text, which may come from a stranger. Returns its value as JSON, or why it is not valid. */
+/**
+ * Parses a YAML text, which may come from an untrusted source. Returns its value as JSON, or the reason why it is not
+ * valid.
+ */
 export type ParseYaml = (text: string) => { readonly value: unknown } | { readonly fault: string };
 
-/** What the import of skills needs from infra/. */
+/** The functions of infra/ that the import of skills needs. */
 export type ImportPorts = { readonly unpack: Unpack; readonly parseYaml: ParseYaml };
 
 const MAX_MANIFEST_BYTES = 524_288;
 
-/** The fields of a manifest. Its other fields are for other programs. */
+/** A schema for the fields of a manifest. Its other fields are for other programs, and are ignored. */
 const SkillManifest = z.object({ name: Name, description: Description, instructions: Instructions });
 
 const badManifest = (message: string) => badArchive('bad_manifest', `${MANIFEST} ${message}`);
 
-/** @throws Refusal invalid */
+/** Decodes a UTF-8 text. @throws Refusal invalid */
 const decode = (bytes: Uint8Array): string => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

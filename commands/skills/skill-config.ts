@@ -21,10 +21,10 @@ export const AgentSkillConfigUpdate = z
   })
   .meta({ id: 'AgentSkillConfigUpdate' });
 
-/** The configuration of a skill of an agent, decrypted. */
+/** The decrypted configuration of a skill of an agent. */
 export type SkillConfigView = { readonly agent_id: string; readonly skill_id: string; readonly config: Config | null };
 
-/** Where the encrypted configuration of a skill of an agent is stored. */
+/** Returns the location of the encrypted configuration of a skill of an agent. */
 export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, skill_id: string): SecretLocation => ({
   tenant: ctx.tenant,
   category: Agent.category,
@@ -33,8 +33,8 @@ export const skillConfigLocation = (ctx: Pick<Ctx, 'tenant'>, agent_id: string, 
 });
 
 /**
- * Returns the decrypted configuration of a skill of this agent; null if it has none. The event with it is read from the
- * log, because the state of the agent does not contain it.
+ * Returns the decrypted configuration of a skill of this agent; null if it has none. Reads the event with the
+ * configuration from the log, because the state of the agent does not contain it.
  * @throws Refusal unavailable
  */
 export const openSkillConfig = async (ctx: Ctx, { id, state }: Loaded<Agent.Agent>, skill_id: string): Promise<Config | null> => {
@@ -63,7 +63,8 @@ export const readSkillConfig = async (
 };
 
 /**
- * Checks a new configuration, and returns the revision of the present one if both are equal; otherwise null.
+ * Checks a new configuration. If it equals the present one, returns the revision of the event with the present one;
+ * otherwise null.
  * @throws Refusal not_found, invalid if the configuration does not match the schema of the skill
  */
 const revisionOfEqual = async (ctx: Ctx, { agent_id, skill_id, config }: SkillConfigView): Promise<number | null> => {
@@ -83,7 +84,7 @@ export const changeSkillConfig = async (
   { agent_id, skill_id, config }: Input<typeof AgentSkillConfigUpdate, 'tenant_id' | 'agent_id' | 'skill_id'>,
 ): Promise<Loaded<SkillConfigView>> => {
   const view = { agent_id, skill_id, config };
-  // Run the checks as a side effect. So a repeat with the same Idempotency-Key skips them, and succeeds even if the
+  // The checks are a side effect, so that a repeat with the same Idempotency-Key skips them, and succeeds even if the
   // skill has changed in the meantime. Their result is stored, so it must not contain the configuration.
   const unchanged = await ctx.sideEffect(() => revisionOfEqual(ctx, view));
   if (config === null) return { ...(await ctx.transact(Agent, agent_id, clearConfig(skill_id))), state: view };

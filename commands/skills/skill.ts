@@ -72,7 +72,7 @@ export const createSkill = async (ctx: Ctx, { tenant_id: _, ...fields }: Input<t
   return claimSlug(ctx, { type: 'SkillCreated', data: fields });
 };
 
-/** Changes a skill. Absent fields stay as they are. @throws Refusal not_found, invalid */
+/** Changes a skill. Absent fields do not change. @throws Refusal not_found, invalid */
 export const updateSkill = async (
   ctx: Ctx,
   { tenant_id: _, skill_id, ...changes }: Input<typeof SkillUpdate, 'tenant_id' | 'skill_id'>,

@@ -14,7 +14,7 @@ const limit = (max: number, per: string) =>
 
 const LocalTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:00');
 
-/** The Slack settings of an agent, with the constraints of the API. */
+/** The schemas of the Slack settings of an agent in the API. */
 export const slackConfigFields = {
   slack_rph_limit: limit(86_400, 'hour'),
   slack_rpm_limit: limit(3_600, 'minute'),

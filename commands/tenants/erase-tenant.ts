@@ -16,23 +16,24 @@ import type { Ctx, Input } from '../context.ts';
 import type { Reason } from './tenant.ts';
 
 /**
- * A signature of the platform (base64url), with the key that verifies it: the 32 bytes of an Ed25519 key as base64url.
+ * A signature of the platform (base64url), and the public key that verifies it: the 32 bytes of an Ed25519 key in
+ * base64url.
  */
 export type PlatformSignature = { readonly signature: string; readonly key_id: string; readonly public_key: string };
 
-/** The counts so far. They are final if `progress` is null. */
+/** The counts so far. If `progress` is null, they are final. */
 export type CountedEvents = { readonly counts: EventCounts; readonly progress: CountProgress | null };
 
-/** What the erasure of a tenant needs outside the streams of aggregates. */
+/** The functions that the erasure of a tenant needs in addition to the streams of aggregates. */
 export type ErasurePorts = {
   /**
-   * Destroys the tenant's data key, if that has not happened yet, and returns the time (RFC 3339 UTC).
+   * Destroys the tenant's data key, if it still exists, and returns the time of its destruction (RFC 3339 UTC).
    * @throws Refusal unavailable
    */
   readonly destroyKey: (tenant_id: string) => Promise<string>;
   /**
    * Counts the events of the tenant before the position `until` (a consistency token), continuing after `progress`. If
-   * that takes too long for one call, returns how far it has come.
+   * that takes too long for one call, returns the counts so far.
    * @throws Refusal unavailable
    */
   readonly countEvents: (tenant_id: string, progress: CountProgress | null, until: string) => Promise<CountedEvents>;
@@ -41,24 +42,25 @@ export type ErasurePorts = {
    */
   readonly newestKeyId: () => Promise<string>;
   /**
-   * Signs a text with the platform's key of this id; by default with its oldest one. So the same text always gets the
-   * same signature. @throws Refusal unavailable
+   * Signs a text with the platform's key with this id; if none is given, with the oldest key. So the same text always
+   * gets the same signature.
+   * @throws Refusal unavailable
    */
   readonly sign: (text: string, key_id: string | undefined) => Promise<PlatformSignature>;
 };
 
-/** Makes one decision on the tenant, and appends its events. Returns the erasure after them. */
+/** Makes one decision about the tenant, appends its events, and returns the state of the erasure after them. */
 export type ChangeErasure = (decide: Decision<Tenant.Tenant, Tenant.TenantEvent>) => Promise<Erasure>;
 
-/** Runs a step outside the streams. */
+/** Runs a step that has effects outside the streams. */
 type RunStep = Ctx['sideEffect'];
 
 const COUNT_AGAIN_SECONDS = 10;
 
 /**
- * Takes the next steps of an erasure that has started: destroys the data key, counts the events and records what was
- * erased. Each step is recorded before the next one starts, so that another call can continue after a crash.
- * @returns the erasure after them; its `record` is null if not all events are counted yet
+ * Takes the next steps of an erasure that has started: destroys the data key, counts the events, and records the facts.
+ * Each step is recorded before the next one starts, so that another call can continue after a crash.
+ * @returns the state of the erasure; its `record` is null if not all events are counted yet
  */
 export const advanceErasure = async (
   ports: ErasurePorts,
@@ -75,7 +77,10 @@ export const advanceErasure = async (
   return change(recordErased(counts, await run(ports.newestKeyId)));
 };
 
-/** Returns the receipt of an erasure, signed by the platform. It is always the same. @throws Refusal unavailable */
+/**
+ * Returns the receipt of an erasure, signed by the platform. It is the same at each call.
+ * @throws Refusal unavailable
+ */
 export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, record: ErasureRecord) => {
   const { key_destroyed_at, position, streams, events } = record;
   const signed = await sign(receiptText(tenant_id, record), record.key_id);
@@ -83,10 +88,10 @@ export const receiptOf = async ({ sign }: ErasurePorts, tenant_id: string, recor
 };
 
 /**
- * Erases a tenant: closes it for good, destroys its data key, and returns the signed receipt. If the erasure was done
- * before, returns the same receipt. The rows, files and messages of the tenant are removed afterwards, by the workers,
- * which also finish an erasure that was interrupted.
- * @throws Refusal not_found, unavailable; also if the tenant has so many events that they are not counted yet
+ * Erases a tenant: closes it for good, destroys its data key, and returns the signed receipt. If the tenant is already
+ * erased, returns the same receipt. Workers remove its rows, files and messages afterwards, and also finish an erasure
+ * that was interrupted.
+ * @throws Refusal not_found, unavailable (also if the tenant has so many events that they are not all counted yet)
  */
 export const eraseTenant =
   (ports: ErasurePorts) =>

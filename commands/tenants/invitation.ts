@@ -19,7 +19,7 @@ export const InvitationAccept = z.strictObject({
   name: displayText(1, 255).nullish().meta({ description: 'The name of the new API key; default: "Invitation"' }),
 });
 
-/** An invitation as the response to its creation shows it. Only this response contains the token. */
+/** An invitation in the form of the response to its creation. Only this response contains the token. */
 export type InvitationView = Invitation.Invitee & { url: string; token: string; expires_at: string };
 
 export const ACCEPT_PATH = '/invitations/accept';

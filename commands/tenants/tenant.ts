@@ -82,7 +82,7 @@ export const createTenant = async (ctx: Ctx, { owner_email, plan_id = defaultPla
     isClosed: Tenant.isClosed,
     tenantOf: (id) => id,
   });
-  // Register the owner only after the tenant is created: if the slug is taken, no user must be registered.
+  // The owner is registered after the tenant is created, because no user must be registered if the slug is taken.
   await registerUser(ctx, owner_email);
   const issued = await issueKey(
     ctx,

@@ -29,7 +29,7 @@ export const AgentToolGrant = z
   })
   .meta({ id: 'AgentToolGrant' });
 
-/** A tool that is granted to an agent, as the API shows it. */
+/** Returns a tool that is granted to an agent in the form in which the API shows it. */
 export const agentToolView = (agent: Agent.Agent, tool_id: string) => ({ agent_id: agent.id, tool_id, ...agent.tools[tool_id]! });
 
 /** Checks that the tool exists and the configuration matches its input schema. @throws Refusal invalid */
@@ -42,7 +42,10 @@ const checkTool = async (ctx: Ctx, { tool_id, configuration }: z.output<typeof A
   return null;
 };
 
-/** Returns the ids of granted tools that do not exist any more, if the agent has no room for a further tool. */
+/**
+ * Returns the ids of the granted tools that no longer exist. Returns an empty list if the agent does not need them
+ * revoked, because it has fewer than the maximum number of tools.
+ */
 const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => {
   if (!isFull(agent)) return [];
   const ids = Object.keys(agent.tools);
@@ -57,7 +60,7 @@ const removedTools = async (ctx: Ctx, agent: Agent.Agent): Promise<string[]> => 
 export const grantAgentTool = async (ctx: Ctx, input: Input<typeof AgentToolGrant, 'tenant_id' | 'agent_id'>) => {
   const { agent_id, tool_id, is_enabled, configuration } = input;
   const { state } = await loadAgent(ctx, agent_id);
-  // As a side effect, so that a repeat with the same Idempotency-Key succeeds even if the tool has changed since.
+  // This is a side effect, so that a repeat with the same Idempotency-Key succeeds even if the tool has changed since.
   await ctx.sideEffect(() => checkTool(ctx, input));
   const removed = await removedTools(ctx, state);
   let existed = false;

@@ -45,21 +45,24 @@ export const ToolUpdate = z
 
 export const ConnectorToolSync = z.strictObject(texts).meta({ id: 'ConnectorToolSync' });
 
-/** A connector's name, as it is in a path. */
+/** A schema for the name of a connector in a URL path. */
 export const ConnectorName = Slug;
 
-/** The id of a connector in its tenant. Its stream has the tools that it provides. */
+/** Returns the id of a connector in its tenant. The stream with this id has the tools that the connector provides. */
 export const connectorIdOf = (ctx: Ctx, connector: string): string => ctx.uniqueId('connector', connector);
 
-/** The unique key of a tool: its connector, if it has one, and its name. A connector's name cannot be empty. */
+/**
+ * Returns the unique key of a tool: its connector, if it has one, and its name. The key is unambiguous, because the
+ * name of a connector is never empty.
+ */
 export const toolKey = (connector: string | null, name: string): string => `${connector ?? ''}\0${name}`;
 
 const laterOf = (a: Loaded<unknown>, b: Loaded<unknown>): Loaded<unknown>['position'] =>
   b.position !== null && (a.position === null || comparePositions(b.position, a.position) > 0) ? b.position : a.position;
 
 /**
- * Returns a tool as it is at present: if a connector provides it, with what the connector says about it. The revision
- * is that of the tool's own stream.
+ * Returns the present state of a tool. If a connector provides it, the fields that the connector describes are
+ * included. The revision is the revision of the tool's own stream.
  * @throws Refusal not_found also if the connector does not provide it any more
  */
 export const withConnector = async (ctx: Ctx, tool: Loaded<Tool.Tool>): Promise<Loaded<Tool.Tool>> => {
@@ -106,14 +109,15 @@ export const updateTool = async (ctx: Ctx, input: Input<typeof ToolUpdate, 'tena
   const { tenant_id: _, tool_id, ...changes } = input;
   const { state } = await loadTool(ctx, tool_id);
   assertJsonSchema(ctx, '/input_schema', changes.input_schema);
-  // What a connector says about a tool is not in the tool's stream; everything else is.
+  // The fields that a connector describes are not in the tool's own stream; all other fields are.
   const decide = (tool: Tool.Tool) =>
     Tool.update(changes, tool.status === 'provided' ? { ...state, input_schema: tool.input_schema } : tool)(tool);
   return withConnector(ctx, await ctx.transact(Tool, tool_id, decide));
 };
 
 /**
- * Removes a tool of the tenant. Its name is then free. @throws Refusal not_found, conflict if a connector provides it
+ * Removes a tool of the tenant, and so frees its name.
+ * @throws Refusal not_found, conflict if a connector provides it
  */
 export const removeTool = async (ctx: Ctx, { tool_id }: { tool_id: string }) => {
   await loadTool(ctx, tool_id);

@@ -14,7 +14,7 @@ import type { RateLimit } from '../../domain/webhooks/sliding-window.ts';
 import type { GuardrailPort } from './webhook-ports.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** A verified delivery that no check of its form blocks. `json` is the result of the inspection of its body. */
+/** A verified delivery that no check of its form has blocked. `json` is the result of the inspection of its body. */
 export type GuardedDelivery = {
   readonly integration: GuardedSource;
   readonly request: Pick<WebhookRequest, 'header' | 'body'>;
@@ -25,8 +25,8 @@ export type GuardedDelivery = {
 };
 
 /**
- * What the checks decide. `bytes` is the redacted body, null if nothing is redacted. `cause` is the delivery that led
- * to this one.
+ * The decision of the checks. `bytes` is the redacted body; null if nothing was redacted. `cause` is the delivery that
+ * led to this one.
  */
 export type GuardrailDecision = {
   readonly reason: BlockReason | null;
@@ -40,13 +40,19 @@ type Progress = { -readonly [Name in keyof GuardrailDecision]: GuardrailDecision
 
 const HEADER = CAUSE_NAME.toLowerCase();
 
-/** While the log is unavailable, causes are not looked up: deliveries are still accepted then. */
+/**
+ * Returns null if the log is unavailable, so that the delivery is accepted without looking up its causes.
+ * @throws any other error
+ */
 const withoutLog = (error: unknown): null => {
   if (error instanceof Refusal && error.code === 'unavailable') return null;
   throw error;
 };
 
-/** Finds out which of the `named` deliveries led to this one, and blocks it if too many led to each other. */
+/**
+ * Finds the delivery among the `named` ones that led to this one. Blocks this one if the chain of deliveries is too
+ * long.
+ */
 const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string, named: readonly string[]): Promise<void> => {
   const cause = await port.deepestCause(tenant, named).catch(withoutLog);
   if (!cause) return;
@@ -56,12 +62,21 @@ const checkLoop = async (port: GuardrailPort, progress: Progress, tenant: string
   if (isLoop) progress.reason = 'loop';
 };
 
-/** The checks of a larger body could block this thread for too long: at worst, they take a few milliseconds per KB. */
+/**
+ * Larger bodies (in bytes) are checked in another thread. The checks take up to a few milliseconds per KB, so a larger
+ * body could block this thread for too long.
+ */
 const MAX_CHECKED_HERE = 16_384;
-/** The checks of a larger body take too long for its sender: a quarter of a second per megabyte. */
+/**
+ * Larger bodies (in bytes) are not checked, because their senders would wait too long: up to a quarter of a second per
+ * megabyte.
+ */
 const MAX_CHECKED = 1 << 20;
 
-/** Adds the verdicts of the built-in checks of the content. @returns whether they must be made in another thread */
+/**
+ * Adds the verdicts of the built-in checks of the content.
+ * @returns whether the checks must be made in another thread instead
+ */
 const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedDelivery): boolean => {
   const { body } = request;
   if (body.length > MAX_CHECKED) {
@@ -78,10 +93,17 @@ const checkContent = ({ verdicts }: Progress, { request, media, json }: GuardedD
 
 const NOT_EVALUATED = 'the rules could not be evaluated in time';
 
-/** Whether a rule must not be left out: a delivery that it could block or redact must then not reach the agent. */
+/**
+ * Whether a rule or a redaction pattern can block or redact deliveries. If such rules cannot be evaluated, a delivery
+ * must not reach the agent.
+ */
 const isMandatory = ({ rules, redactions }: RuleSet): boolean => redactions.length > 0 || rules.some(({ action }) => action !== 'label');
 
-/** Labels must not keep a delivery from being accepted. @throws every error but that too many deliveries wait */
+/**
+ * Returns null if too many deliveries wait for their checks, because checks that only label must not prevent that a
+ * delivery is accepted.
+ * @throws any other error
+ */
 const nullIfOverloaded = (error: unknown): null => {
   if (error instanceof Refusal && error.code === 'unavailable') return null;
   throw error;
@@ -109,7 +131,7 @@ const applyRules = async (port: GuardrailPort, progress: Progress, rules: RulesT
   progress.redactions = result.redactions;
 };
 
-/** A limit that blocks deliveries, and what its verdict says. */
+/** A limit that blocks deliveries, and the verdict of a delivery that it blocks. */
 type BlockingLimit = { readonly limit: RateLimit; readonly rule: string; readonly reason: BlockReason };
 
 const noteOf = ({ max, windowMs }: RateLimit): string => `${max} in ${windowMs / 1_000} s are reached`;
@@ -118,7 +140,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * Blocks a delivery from Slack outside the working hours of its agent. @returns the limits that the agent has in Slack
+ * Blocks a delivery from Slack outside the working hours of its agent.
+ * @returns the agent's limits on deliveries from Slack
  */
 const checkSlack = async (
   port: GuardrailPort,
@@ -141,7 +164,9 @@ const checkSlack = async (
 
 const blockingLimit = ({ name, limit }: RateRule): BlockingLimit => ({ limit, rule: name, reason: 'rate' });
 
-/** Counts the delivery, and blocks or labels it if a limit is reached. Only deliveries that reach the agent count. */
+/**
+ * Counts the delivery, and blocks or labels it if a limit is reached. Only deliveries that reach the agent are counted.
+ */
 const applyRates = async (port: GuardrailPort, progress: Progress, { rates }: RuleSet, delivery: GuardedDelivery): Promise<void> => {
   const slack = delivery.integration.provider === 'slack' ? await checkSlack(port, progress, delivery) : [];
   if (progress.reason) return;
@@ -181,7 +206,10 @@ const applyRuleSet = async (
 
 const isEmpty = ({ rules, redactions, rates }: RuleSet): boolean => rules.length === 0 && redactions.length === 0 && rates.length === 0;
 
-/** Returns no promise if the rules are in memory and there is none: most deliveries take this way. */
+/**
+ * Returns a promise only if rules must be loaded or evaluated. Most deliveries need no promise, because the rules are
+ * in memory and there are none.
+ */
 const applyChecks = (
   port: GuardrailPort,
   progress: Progress,
@@ -196,7 +224,7 @@ const applyChecks = (
 
 /**
  * Applies the built-in checks of a delivery's content and causation, then the rules of the tenant and of the
- * integration, then their limits and those that the agent has in Slack. The first check that blocks is the last one.
+ * integration, then their rate limits and the agent's limits in Slack. Stops at the first check that blocks.
  * @throws Refusal unavailable
  */
 export const applyGuardrails = (port: GuardrailPort, delivery: GuardedDelivery): GuardrailDecision | Promise<GuardrailDecision> => {

@@ -13,19 +13,19 @@ import { withDecision } from './evaluate-delivery.ts';
 import type { SkillCallPorts } from './skill-call-ports.ts';
 import type { NewDelivery, ReportRateLimit } from './webhook-ports.ts';
 
-/** A call of a webhook. `readBody` reads the body, which is not read before the token is known to be valid. */
+/** A call of a webhook. `readBody` reads the body; it is called only after the token was found to be valid. */
 export type SkillCall = {
   readonly webhook_id: string;
   readonly header: (name: string) => string | undefined;
   readonly ip: string | null;
-  /** @throws Refusal too_large, malformed, unsupported_media_type */
+  /** Reads the body of the call. @throws Refusal too_large, malformed, unsupported_media_type */
   readonly readBody: () => Promise<Uint8Array>;
 };
 
 /**
- * What happened to a call with a valid token. `token` is the consistency token of the recorded event; null if the event
+ * The outcome of a call with a valid token. `token` is the consistency token of the recorded event; null if the event
  * is not in the log yet, and for a repeat. `isRepeat`: an earlier call had the same Idempotency-Key; `id` and `outcome`
- * are those of that one.
+ * are then those of the earlier call.
  */
 export type SkillCallOutcome = {
   readonly id: string;
@@ -43,7 +43,7 @@ const NO_SETTINGS = { is_paused: false, event_filter: [] };
 const rejected = (code: RefusalCode, detail: string, extra: Refusal['extra'] = {}): Refusal =>
   new Refusal(code, detail, { ...extra, members: { ...extra.members, outcome: 'rejected' } });
 
-/** The only refusal of a call without a valid token. It does not tell whether there is such a webhook. */
+/** Returns the only refusal of calls without a valid token. It does not reveal whether the webhook exists. */
 const notAccepted = (): Refusal =>
   rejected('unauthorized', "The call is not accepted. Send Authorization: Bearer <the token of the skill's webhook>");
 
@@ -57,8 +57,8 @@ const REASONS: Partial<Record<RefusalCode, RefusalReason>> = {
 };
 
 /**
- * Whether a valid JSON text is an object: its first byte that is not white space is a brace. (A body whose first chunk
- * is white space only is not taken for one.)
+ * Whether a valid JSON text is an object: its first byte that is not whitespace is a brace. If the first chunk of a
+ * body is only whitespace, the result is false.
  */
 const isObject = (json: ReceivedBody): boolean => {
   const [start] = chunksOf(json);
@@ -84,8 +84,8 @@ const idempotencyKeyOf = ({ header }: SkillCall): string | undefined => {
 };
 
 /**
- * The webhooks as the guardrails see them. The same state gives the same object, for which its rules are put together
- * once.
+ * Maps the state of a webhook to its source for the guardrails. The source is the same object for the same state, so
+ * that its rules are combined only once.
  */
 const sources = new WeakMap<SkillWebhook, GuardedSource>();
 
@@ -139,7 +139,7 @@ const evaluate = async (ports: SkillCallPorts, call: VerifiedCall, body: Receive
 };
 
 /**
- * Records a call. A call with the Idempotency-Key of a recorded one has its outcome.
+ * Records a call. If a recorded call has the same Idempotency-Key, returns the outcome of that call.
  * @throws Refusal unavailable; idempotency_mismatch if the recorded call has another body
  */
 const record = async (ports: SkillCallPorts, webhook: SkillWebhook, delivery: NewDelivery): Promise<SkillCallOutcome> => {
@@ -167,8 +167,8 @@ const accept = async (ports: SkillCallPorts, call: VerifiedCall, reportRateLimit
 
 /**
  * Receives a call of a skill's webhook: compares its token in constant time, counts it against the quota of the plan,
- * applies the guardrails, and records it. Every call of a webhook that there is, or was, is recorded, also if it is
- * refused. All refusals because of the token or the webhook are alike, also in their time.
+ * applies the guardrails, and records it. Every call of a webhook that exists or existed is recorded, even if it is
+ * refused. All refusals because of the token or the webhook have the same response, after the same time.
  * @throws Refusal unauthorized, unsupported_media_type, malformed, too_large, invalid, rate_limited, unavailable
  */
 export const callSkill = async (ports: SkillCallPorts, call: SkillCall, reportRateLimit: ReportRateLimit): Promise<SkillCallOutcome> => {

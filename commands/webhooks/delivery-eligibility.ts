@@ -11,15 +11,15 @@ import type { EligibilityPort } from './webhook-ports.ts';
 export type EligibilityDeps = { readonly cache: AggregateReader; readonly uniqueId: Ctx['uniqueId'] };
 
 export type DeliveryEligibility = Pick<EligibilityPort, 'integration' | 'isAgentActive'> & {
-  /** Returns how many deliveries per minute the present plan of the tenant allows. */
+  /** Returns the number of deliveries per minute that the present plan of the tenant allows. */
   readonly quotaOf: (tenant: string) => number | Promise<number>;
 };
 
-/** Whether deliveries to a tenant are accepted. */
+/** Whether the tenant accepts deliveries. */
 export const acceptsDeliveries = ({ status, is_suspended }: Tenant.Tenant): boolean =>
   (status === 'active' || status === 'closing') && !is_suspended;
 
-/** Whether an agent gets deliveries. */
+/** Whether the agent can get deliveries. */
 export const isActive = ({ status, is_active }: Agent.Agent): boolean => status === 'live' && is_active;
 
 /**

@@ -17,7 +17,10 @@ export const identityFault = ({ delivery, event }: DeliveryIdentity): RejectionC
   return event && eventName(event) === null ? 'event_malformed' : null;
 };
 
-/** Returns what is recorded about a rejected request. `size_bytes` is the received or announced size of the body. */
+/**
+ * Returns the data that are recorded about a rejected request. `size_bytes` is the received or announced size of the
+ * body.
+ */
 export const rejectionOf = (
   { request, integration, identity }: AddressedRequest,
   reason: RejectionReason,

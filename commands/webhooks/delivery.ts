@@ -11,16 +11,16 @@ import { payloadOf } from '../../domain/webhooks/form-payload.ts';
 export type BodyChunks = AsyncGenerator<Uint8Array>;
 
 /**
- * Why the bytes of a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the
- * body. `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
+ * The reason why a recorded body cannot be read. `erased`: the tenant was erased, which destroyed the key of the body.
+ * `damaged`: the stored bytes were changed. `key`: the tenant's data key is missing or damaged.
  */
 export type UnreadableBody = { readonly unreadable: 'erased' | 'damaged' | 'key' };
 
 export type StoredBody = Uint8Array | BodyChunks | UnreadableBody;
 
 /**
- * A recorded delivery with its body. Only the log contains the bytes of the body, no read model does. `agents` are the
- * ids of the agents whose runners get it: its agent, and those of its redeliveries.
+ * A recorded delivery with its body. Only the log contains the bytes of the body; no read model does. `agents` has the
+ * ids of the agents whose runners get the delivery: its own agent, and the agents of its redeliveries.
  */
 export type StoredDelivery = { readonly facts: DeliveryFacts; readonly body: StoredBody; readonly agents: readonly string[] };
 
@@ -34,7 +34,7 @@ export type ReadDelivery = (tenant: string, id: string) => Promise<StoredDeliver
 
 const KEY_RETRY_SECONDS = 30;
 
-/** The refusal to return the bytes of a body that cannot be read. */
+/** Returns the refusal to return the bytes of a body that cannot be read. */
 export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal => {
   if (reason === 'erased') return new Refusal('not_found', "The body was erased: its tenant's data key was destroyed");
   if (reason === 'damaged') return new Refusal('internal', 'The stored body is damaged: the operator must restore it from a backup');
@@ -42,10 +42,10 @@ export const unreadableBody = (reason: UnreadableBody['unreadable']): Refusal =>
   return new Refusal('unavailable', detail, { retryAfter: KEY_RETRY_SECONDS });
 };
 
-/** Why a response has no payload although the delivery has a body; null if it has one. */
+/** The reason why a response has no payload although the delivery has a body; null if the response has a payload. */
 export type MissingPayload = 'too_large' | 'erased' | 'damaged' | 'key_unavailable' | null;
 
-/** Returns why the payload of a delivery is not shown; null if it is, or if no body was stored. */
+/** Returns the reason why the payload of a delivery is not shown; null if it is shown, or if no body was stored. */
 export const missingPayload = (recorded: StoredDelivery | null): MissingPayload => {
   if (!recorded || recorded.body instanceof Uint8Array) return null;
   if (!('unreadable' in recorded.body)) return 'too_large';

@@ -6,16 +6,16 @@ import { createSecret } from '../../domain/webhooks/provider-secret.ts';
 import type { Ctx } from '../context.ts';
 import { secretLocation } from './integration.ts';
 
-/** The settings of an integration that nobody has chosen. */
+/** Returns the settings of an integration that the platform creates itself. */
 const settingsOf = (provider: Provider, agent_id: string) => {
   const source = { provider, delivery_id_source: null, options: {} };
   return { ...source, agent_id, label: PROVIDER_LABELS[provider], event_filter: [], replay_guard: Integration.defaultReplayGuard(source) };
 };
 
 /**
- * Creates the webhook integration that an agent gets with a connected account, unless it has that one already. Its
- * secret is shown to nobody: a person rotates it to get one, or to enter that of the provider. A new one is created
- * after the earlier one was disconnected.
+ * Creates the webhook integration that an agent gets with a connected account. Does nothing if the agent already has
+ * it. Nobody sees its secret: a person must rotate it, to get a new one or to set the secret of the provider. If the
+ * integration was disconnected, creates a new one.
  */
 export const ensureIntegration = async (ctx: Ctx, agent_id: string, provider: Provider): Promise<void> => {
   for (let generation = 0; ; generation++) {

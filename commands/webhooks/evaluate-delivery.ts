@@ -38,7 +38,7 @@ const deliveryOf = (verified: VerifiedRequest, { sha256 }: InspectedBody, result
 
 const REPLAY_VERDICT = { rule: 'replay', verdict: 'block', note: 'the same body came under another delivery id' } as const;
 
-/** Blocks a delivery because its body is a replay. */
+/** Returns the delivery as blocked, because its body is a replay. */
 export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(delivery: D): D => {
   const { reason, guardrails } = delivery.facts;
   return {
@@ -48,7 +48,11 @@ export const blockAsReplay = <D extends Pick<NewDelivery, 'facts' | 'type'>>(del
   };
 };
 
-/** Checks whether the body came before, and blocks such replays. @throws Refusal unavailable */
+/**
+ * Checks whether the body was received before under another delivery id, and blocks such replays if the integration
+ * says so.
+ * @throws Refusal unavailable
+ */
 const checkReplay = async ({ recording }: WebhookPorts, integration: Integration, delivery: NewDelivery): Promise<NewDelivery> => {
   const { facts } = delivery;
   const isReplay = await recording.isReplay(integration, facts);
@@ -56,7 +60,7 @@ const checkReplay = async ({ recording }: WebhookPorts, integration: Integration
   return isReplay ? blockAsReplay(delivery) : delivery;
 };
 
-/** The type of a delivery's event if the guardrails block it. */
+/** Maps the type of a delivery's event to the type of the event if guardrails block the delivery. */
 const BLOCKED_TYPES = {
   WebhookAccepted: 'WebhookBlocked',
   WebhookBlocked: 'WebhookBlocked',
@@ -64,7 +68,7 @@ const BLOCKED_TYPES = {
   SkillWebhookBlocked: 'SkillWebhookBlocked',
 } as const satisfies Record<NewDelivery['type'], NewDelivery['type']>;
 
-/** Adds what the guardrails decide to a delivery that is not blocked so far. */
+/** Adds the decision of the guardrails to a delivery that is not blocked yet. */
 export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, redactions, cause }: GuardrailDecision): NewDelivery => {
   if (!reason && verdicts.length === 0 && !bytes && redactions.length === 0 && !cause) return delivery;
   const { facts } = delivery;
@@ -84,7 +88,7 @@ export const withDecision = (delivery: NewDelivery, { reason, verdicts, bytes, r
 
 /**
  * Decides whether a verified delivery is accepted or blocked, and redacts its body. A delivery that is known to be
- * recorded is not checked again: its redelivery changes nothing.
+ * recorded is not checked again, because a redelivery changes nothing.
  * @throws Refusal unavailable
  */
 export const evaluateDelivery = async (ports: WebhookPorts, verified: VerifiedRequest, inspected: InspectedBody): Promise<NewDelivery> => {

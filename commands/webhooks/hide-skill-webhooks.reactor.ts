@@ -14,12 +14,15 @@ type Cause = Extract<AgentEvent | SkillEvent | SkillWebhook.SkillWebhookEvent, {
 export type HidingEvent = Recorded<Cause>;
 
 /**
- * The events after which a webhook may have to be hidden. An exposure is one of them: the skill may have been deleted
- * or revoked while it was being exposed.
+ * The types of the events after which a webhook may have to be hidden. An exposure is one of them, because the skill
+ * may have been deleted or revoked while it was being exposed.
  */
 export const hidingEventTypes = ['SkillDeleted', 'AgentSkillRevoked', 'SkillWebhookExposed'] as const;
 
-/** Loads aggregates, and appends what a decision on the webhook of a skill returns. @throws Refusal */
+/**
+ * Functions that load aggregates, and append the events that a decision about the webhook of a skill returns. They
+ * throw Refusal.
+ */
 export type HidingPorts = Pick<AggregateReader, 'load'> & {
   readonly transact: (
     skill_id: string,
@@ -43,7 +46,10 @@ const presentReason = async ({ load }: HidingPorts, webhook: SkillWebhook.SkillW
   return agent.state.status === 'live' && !agent.state.skills[id] ? 'skill_revoked' : null;
 };
 
-/** Whether the agent of the webhook has lost the skill by this event. A skill that was granted again stays hidden. */
+/**
+ * Whether this event took the skill from the agent of the webhook. If the skill was granted to the agent again since,
+ * the webhook is hidden nevertheless.
+ */
 const wasRevokedBy = (event: HidingEvent, { agent_id, exposed_through }: SkillWebhook.SkillWebhook): boolean =>
   event.type === 'AgentSkillRevoked' && event.id === agent_id && comparePositions(event.position, parseToken(exposed_through)!) > 0;
 

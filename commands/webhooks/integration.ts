@@ -64,8 +64,8 @@ export const SecretRotate = z
   .meta({ id: 'SecretRotate' });
 
 /**
- * An integration as the response to its creation or change shows it. `secret` is set only if the request has created or
- * replaced the secret.
+ * An integration in the form of the response to its creation or change. `secret` is set only if the request has created
+ * or replaced the secret.
  */
 export type IntegrationView = Integration.Integration & {
   url: string;
@@ -75,7 +75,7 @@ export type IntegrationView = Integration.Integration & {
   secret?: string;
 };
 
-/** Where the encrypted secret of an integration is stored. */
+/** Returns the location of the encrypted secret of an integration. */
 export const secretLocation = (tenant: string, id: string): SecretLocation => ({
   tenant,
   category: Integration.category,
@@ -128,7 +128,7 @@ export const connectIntegration = async (
   return viewOf(ctx, await ctx.transact(Integration, id, Integration.connect(data), { expectNew: true }), plaintext);
 };
 
-/** The value that each of these fields gets if an update sets it to null. */
+/** Returns the values that fields get when an update sets them to null. */
 const resetsOf = (integration: Integration.Integration) => ({
   event_filter: [],
   replay_guard: Integration.defaultReplayGuard(integration),
@@ -138,7 +138,7 @@ const resetsOf = (integration: Integration.Integration) => ({
 });
 
 /**
- * Changes settings of an integration. Absent fields stay as they are. Null resets a field that has a default.
+ * Changes settings of an integration. Absent fields do not change. Null resets a field that has a default.
  * @throws Refusal not_found, invalid
  */
 export const updateIntegration = async (
@@ -151,7 +151,7 @@ export const updateIntegration = async (
     Integration.update(tenant_id, applyResets(changes, resetsOf(integration)))(integration);
   if (agent_id) {
     update((await ctx.load(Integration, id)).state);
-    // Run this check as a side effect. So a repeat with the same Idempotency-Key skips it, and succeeds even if the
+    // This check is a side effect, so that a repeat with the same Idempotency-Key skips it, and succeeds even if the
     // agent has been deleted in the meantime.
     await ctx.sideEffect(() => checkAgent(ctx, agent_id));
   }
@@ -179,7 +179,7 @@ export const rotateSecret = async (ctx: Ctx, input: Input<typeof SecretRotate, '
   );
 };
 
-/** Ends the overlap after a rotation: the previous secret is accepted no longer. @throws Refusal not_found */
+/** Ends the overlap after a rotation: the previous secret is no longer accepted. @throws Refusal not_found */
 export const dropPreviousSecret = (ctx: Ctx, { tenant_id, id }: { tenant_id: string; id: string }) =>
   ctx.transact(Integration, id, Integration.dropPreviousSecret(tenant_id));
 

@@ -12,8 +12,8 @@ import type { BodyMemory, NewDelivery, ReportRateLimit, WebhookPorts } from './w
 import type { VerifiedRequest, WebhookRequest, WebhookRequestHead } from './webhook-request.ts';
 
 /**
- * What happened to a received delivery. `token` is the consistency token of the recorded event. It is null for a
- * duplicate, and for a delivery that is stored, but not yet in the log.
+ * The outcome of a received delivery. `token` is the consistency token of the recorded event; null for a duplicate, and
+ * for a delivery that is stored, but not yet in the log.
  */
 export type DeliveryOutcome = {
   readonly id: string;
@@ -24,10 +24,9 @@ export type DeliveryOutcome = {
 const unknownAddress = () => new Refusal('not_found', 'There is no such webhook address');
 
 /**
- * Receives a request from a provider: verifies its signature, answers a handshake, or else counts the delivery against
- * the quota of the plan, applies the guardrails and records it exactly once. Only deliveries with a valid signature
- * count against the quota. A redelivery does not count if this process still remembers the first delivery. If it does
- * not, the redelivery counts like a new delivery.
+ * Receives a request from a provider: verifies its signature and answers a handshake. Any other request is a delivery:
+ * counts it against the quota of the plan, applies the guardrails, and records it exactly once. A redelivery counts
+ * against the quota only if this process does not remember the first delivery.
  * @throws Refusal not_found, unauthorized, unsupported_media_type, malformed, rate_limited, unavailable
  */
 export const receive = async (
@@ -66,7 +65,7 @@ export const receive = async (
   return recordOnce(ports, await evaluateDelivery(ports, { ...verified, identity: identityOf(preset, request, inspected) }, inspected));
 };
 
-/** A request to an existing integration. `matched` is null until its signature has been verified. */
+/** A request to an existing integration. `matched` says which secret verified the signature; null until then. */
 type SignedDelivery = {
   readonly request: WebhookRequest;
   readonly integration: Integration;
@@ -75,7 +74,7 @@ type SignedDelivery = {
   readonly matched: MatchedSecret | null;
 };
 
-/** Records that a request is rejected. @returns the refusal that its sender gets */
+/** Records that a request is rejected. @returns the refusal for its sender */
 const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCause, body?: InspectedBody): Refusal => {
   const { request, integration, preset, receivedAt } = signed;
   const identity = identityOf(preset, request, body);
@@ -83,7 +82,7 @@ const reject = (ports: WebhookPorts, signed: SignedDelivery, cause: RejectionCau
   return refusalOf(cause);
 };
 
-/** The key that has verified a signature. */
+/** Returns the key with which the signature was verified. */
 const usedKey = ({ current, previous }: SigningKeys, matched: MatchedSecret | null): Uint8Array =>
   matched === 'previous' && previous ? previous : current;
 
@@ -97,7 +96,7 @@ export const admitLarge = async (ports: WebhookPorts, request: WebhookRequestHea
   if (size > MAX_BODY_BYTES) {
     if (integration) {
       const identity = identityOf(presetOf(integration), request);
-      // Limit the recorded size, because Content-Length can announce any number.
+      // The recorded size is limited, because Content-Length can announce any number.
       const announced = Math.min(size, Number.MAX_SAFE_INTEGER);
       const rejection = rejectionOf({ request, integration, identity }, 'too_large', announced);
       ports.recording.recordRejection(integration, rejection, ports.now());

@@ -25,7 +25,8 @@ export const checkAgent = async (ctx: Ctx, agent_id: string): Promise<void> => {
 };
 
 /**
- * Sends an accepted delivery to the runners of an agent again, as a new message, however the messages before it ended.
+ * Sends an accepted delivery to the runners of an agent again, as a new message. It does not matter how the earlier
+ * messages ended.
  * @throws Refusal not_found, conflict, invalid
  */
 export const redeliver = async (
@@ -49,13 +50,13 @@ export type DeadMessage = {
   readonly message_id: string;
 };
 
-/** How the operator's command reads and writes: without a caller and without a request. */
+/** The functions with which a command of the operator reads and writes, without a caller and a request. */
 export type OperatorPorts = Pick<AggregateReader, 'load'> & {
-  /** Appends what the decision returns. @returns the state after it @throws Refusal */
+  /** Appends the events that the decision returns. @returns the state after them @throws Refusal */
   readonly decide: (dead: DeadMessage, decision: (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[]) => Promise<Delivery.Delivery>;
 };
 
-/** Returns why such a message is not sent again; null if it can be. */
+/** Returns the reason why such a message is not sent again; null if it can be sent. */
 const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_id, message_id }: DeadMessage): Promise<string | null> => {
   const [owner, agent, delivery] = await Promise.all([
     load(Tenant, tenant, tenant),
@@ -68,12 +69,15 @@ const obstacleOf = async ({ load }: OperatorPorts, { tenant, agent_id, delivery_
   return delivery.state.message_id === message_id ? null : 'it was sent again already';
 };
 
-/** The id of the new message (null with `dryRun`), or why the delivery is skipped. */
+/** The id of the new message (null with `dryRun`), or the reason why the delivery was skipped. */
 export type SentAgain = { readonly message_id: string | null } | { readonly skipped: string };
 
 type Decision = (delivery: Delivery.Delivery) => Delivery.DeliveryEvent[];
 
-/** Applies the decision, unless there is an obstacle. With `dryRun`, only checks that. @throws Refusal unavailable */
+/**
+ * Applies the decision, unless there is an obstacle. With `dryRun`, only checks for an obstacle.
+ * @throws Refusal unavailable
+ */
 const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: Decision, dryRun: boolean): Promise<SentAgain> => {
   const obstacle = await obstacleOf(ports, message);
   if (obstacle) return { skipped: obstacle };
@@ -83,16 +87,18 @@ const sendAgain = async (ports: OperatorPorts, message: DeadMessage, decision: D
 };
 
 /**
- * Sends a dead delivery to the runners of its agent again: once for each message that was given up, however often this
- * is called. With `dryRun`, only checks whether it would be sent. @throws Refusal unavailable
+ * Sends a dead delivery to the runners of its agent again. Each message that was given up is sent again only once, even
+ * if this is called several times. With `dryRun`, only checks whether it would be sent.
+ * @throws Refusal unavailable
  */
 export const redeliverDead = (ports: OperatorPorts, dead: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
   sendAgain(ports, dead, Delivery.requeueDead(dead.message_id, dead.agent_id), dryRun);
 
 /**
- * Sends a message again that the broker has lost before a runner acknowledged it: once for each lost message, however
- * often this is called. The runner gets it with the same id, so that it does not process a delivery twice. With
- * `dryRun`, only checks whether it would be sent. @throws Refusal unavailable
+ * Sends a message again that the broker lost before a runner acknowledged it. Each lost message is sent again only
+ * once, even if this is called several times. The new message has the same CloudEvents id, so that no runner processes
+ * a delivery twice. With `dryRun`, only checks whether it would be sent.
+ * @throws Refusal unavailable
  */
 export const redriveLost = (ports: OperatorPorts, lost: DeadMessage, dryRun: boolean): Promise<SentAgain> =>
   sendAgain(ports, lost, Delivery.repeatLost(lost.message_id), dryRun);

@@ -5,7 +5,7 @@ import * as ReplayJob from '../../domain/webhooks/replay-job.ts';
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** A job as the log has it. `actor` has requested it, and `event_id` is the id of the event of that request. */
+/** A job in the log. `actor` is the actor who requested it, and `event_id` the id of the event of the request. */
 export type StoredJob = {
   readonly state: ReplayJob.ReplayJob;
   readonly revision: number;
@@ -21,31 +21,36 @@ export type Requeue = JobRef & {
   readonly decide: (delivery: Delivery.Delivery) => readonly Delivery.DeliveryEvent[];
 };
 
-/** What the reactor needs from the log. Its methods throw the error of the log if it cannot be reached. */
+/** The functions that the reactor needs from the log. They throw an error if the log cannot be reached. */
 export type ReplayPorts = {
-  /** Returns null if there is no such job, or its tenant was erased. */
+  /** Returns a job; null if there is no such job, or its tenant was erased. */
   readonly readJob: (job: JobRef) => Promise<StoredJob | null>;
-  /** Returns the agent that got a delivery first. @throws Refusal not_found */
+  /** Returns the id of the agent that first got a delivery. @throws Refusal not_found */
   readonly agentOf: (tenant_id: string, delivery_id: string) => Promise<string>;
-  /** Whether an agent gets deliveries. */
+  /** Whether the agent can get deliveries. */
   readonly isAgentActive: (tenant_id: string, agent_id: string) => Promise<boolean>;
-  /** Whether deliveries to a tenant are accepted. */
+  /** Whether the tenant accepts deliveries. */
   readonly isTenantActive: (tenant_id: string) => Promise<boolean>;
   /**
-   * Appends what the decision returns, once for each job and delivery, however often and by however many processes this
-   * is called. @throws Refusal of the decision, or not_found if the delivery was erased
+   * Appends the events that the decision returns. Does so only once for each job and delivery, even if several
+   * processes call it.
+   * @throws Refusal of the decision, or not_found if the delivery was erased
    */
   readonly requeueOnce: (requeue: Requeue) => Promise<void>;
-  /** Appends events to the job at this revision. Returns false if the job has a later event. */
+  /**
+   * Appends events to the job after this revision. Returns false, and appends nothing, if the job has a later event.
+   */
   readonly append: (job: JobRef, revision: number, events: readonly ReplayJob.ReplayJobEvent[]) => Promise<boolean>;
 };
 
-/** How many deliveries are handled between two events of a job. A cancellation takes effect at the next batch. */
+/**
+ * The number of deliveries that are handled between two events of a job. A cancellation takes effect at the next batch.
+ */
 const BATCH = 100;
-/** How many deliveries are appended at the same time. */
+/** The number of deliveries that are appended at the same time. */
 const CONCURRENCY = 10;
 
-/** Returns why a delivery was not sent; null if it was. */
+/** Returns the reason why a delivery was not sent; null if it was sent. */
 const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: StoredJob, delivery_id: string): Promise<string | null> => {
   try {
     const agent_id = job.state.agent_id ?? (await ports.agentOf(tenant_id, delivery_id));
@@ -59,13 +64,14 @@ const replayOne = async (ports: ReplayPorts, { tenant_id, id }: JobRef, job: Sto
   }
 };
 
-/** The text for users about the deliveries of a job that were skipped. `error` is the text so far. */
+/** Returns the text for users about the skipped deliveries of a job. `error` is the text so far. */
 const errorText = (skipped: number, reason: string | undefined, error: string | null): string | null =>
   skipped === 0 ? null : `${skipped} not sent: ${reason ?? error?.replace(/^\d+ not sent: /, '')}`;
 
 /**
- * Handles the next batch of a job. Each delivery is sent once, also if a process is killed in the middle of a batch and
- * another one repeats it. Returns whether the job still runs.
+ * Handles the next batch of a job. Each delivery is sent only once, even if a process is killed in the middle of a
+ * batch and another one repeats it.
+ * @returns whether the job is still running
  */
 export const advanceReplay = async (ports: ReplayPorts, ref: JobRef): Promise<boolean> => {
   const job = await ports.readJob(ref);

@@ -35,7 +35,7 @@ export const ReplayRequest = z
   })
   .meta({ id: 'ReplayRequest', examples: [{ from: '2026-11-21T10:00:00Z', to: '2026-11-21T11:00:00Z', outcome: 'dead' }] });
 
-/** Which deliveries are looked for. `limit` is the maximum number of them. */
+/** Selects deliveries. `limit` is the maximum number of them. */
 export type ReplayFilter = {
   readonly integration_id: string;
   readonly from: string;
@@ -46,10 +46,10 @@ export type ReplayFilter = {
   readonly limit: number;
 };
 
-/** Finds the deliveries that the filter selects and that a runner may get, in the order of their receipt. */
+/** Finds the deliveries that the filter selects and that can be sent to a runner, in the order of their receipt. */
 export type FindReplayable = (filter: ReplayFilter) => Promise<string[]>;
 
-/** A job as responses show it. The id is null for a dry run. */
+/** A job in the form of responses. The id is null for a dry run. */
 export type JobView = {
   id: string | null;
   kind: 'deliveries_replay';
@@ -82,7 +82,7 @@ const dryRun = (total: number, at: string): Loaded<JobView> => {
 };
 
 /**
- * Requests that deliveries of an integration are sent to runners again, by a job. With `dry_run`, only counts them.
+ * Requests that a job sends deliveries of an integration to runners again. With `dry_run`, only counts the deliveries.
  * @throws Refusal not_found, invalid, conflict, unavailable
  */
 export const requestReplay = async (

@@ -3,32 +3,36 @@ import type { SkillWebhook } from '../../domain/webhooks/skill-webhook.ts';
 import type { WebhookPorts } from './webhook-ports.ts';
 
 /**
- * What a call of a webhook meets. `webhook` is `initial` if there is no webhook with the id. `fault` says why no call
- * of it can be accepted, whatever its token; null if a call with a valid token can.
+ * The webhook that is called, and its state. `webhook` is `initial` if no webhook has the id. `fault` is the reason why
+ * no call can be accepted, even with a valid token; null if calls can be accepted.
  */
 export type SkillTarget = {
   readonly webhook: SkillWebhook;
   readonly fault: Extract<RefusalReason, 'hidden' | `skill_${string}` | 'tenant_suspended'> | null;
 };
 
-/** What is needed to receive calls of skills, besides what deliveries of providers need. */
+/** The functions that receiving calls of skills needs, in addition to those for the deliveries of providers. */
 export type SkillCallPorts = {
   readonly deliveries: WebhookPorts;
-  /** Returns what a call meets. A promise only if something is not in memory. @throws Refusal unavailable */
+  /**
+   * Returns the webhook that is called, and its state. Returns a promise only if something is not in memory.
+   * @throws Refusal unavailable
+   */
   readonly target: (webhook_id: string) => SkillTarget | Promise<SkillTarget>;
-  /** HMAC-SHA-256 of a token with the platform's pepper, as hex. */
+  /** Returns the HMAC-SHA-256 of a token in hex; the HMAC key is the platform's pepper. */
   readonly digest: (token: string) => string;
-  /** Returns the id of a new call: one that follows from its Idempotency-Key, or a random one. */
+  /** Returns the id of a new call: derived from its Idempotency-Key, or random if it has none. */
   readonly callId: (webhook: SkillWebhook, idempotency_key: string | undefined) => string;
   /**
-   * Returns the digest of the body of a recorded call, and whether the call was blocked. @throws Refusal unavailable
+   * Returns the digest of the body of a recorded call, and whether the call was blocked; null if it is not recorded.
+   * @throws Refusal unavailable
    */
   readonly recorded: (webhook: SkillWebhook, id: string) => Promise<{ readonly sha256: string; readonly isBlocked: boolean }>;
   /** Records a refused call in the background. Returns at once: the response does not wait for it. */
   readonly recordRefusal: (webhook: SkillWebhook, refused: Omit<RefusedCall, 'id'>) => void;
   /**
-   * Starts a clock for the response to a call. The returned function waits until a fixed time after the start, so that
-   * the time of a refusal does not depend on why it is one.
+   * Starts a timer. The returned function waits until a fixed time after the start, so that the duration of a refusal
+   * does not reveal its reason.
    */
   readonly startPause: () => () => Promise<void>;
 };

@@ -14,7 +14,10 @@ const NO_WEBHOOK: SkillTarget = { webhook: SkillWebhook.initial, fault: null };
 
 type States = { readonly tenant: Tenant.Tenant; readonly skill: Skill.Skill; readonly agent: Agent.Agent };
 
-/** Why no call of a webhook can be accepted. Calls for a deleted agent are blocked, like those for an inactive one. */
+/**
+ * Returns the reason why no call of a webhook can be accepted; null if there is none. If the agent is deleted, calls
+ * are not refused but blocked, as for an inactive agent.
+ */
 const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, agent }: States): SkillTarget['fault'] => {
   if (!acceptsDeliveries(tenant)) return 'tenant_suspended';
   if (skill.status !== 'live') return 'skill_deleted';
@@ -25,8 +28,8 @@ const faultOf = ({ status, id }: SkillWebhook.SkillWebhook, { tenant, skill, age
 };
 
 /**
- * Creates the function that returns what a call of a webhook meets. It checks the webhook, its tenant, the skill and
- * what the agent may do with it at every call. Returns a promise only if the log must be read.
+ * Creates the function that returns the webhook that is called, and its state. At every call, it checks the webhook,
+ * its tenant, the skill, and whether the agent may use the skill. It returns a promise only if the log must be read.
  */
 export const createSkillTarget = ({ loadCached }: AggregateReader): ((id: string) => SkillTarget | Promise<SkillTarget>) => {
   const withStates = <S, E extends DomainEvent, R>(

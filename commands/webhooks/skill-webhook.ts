@@ -11,7 +11,7 @@ export const SkillWebhookExpose = z
   .strictObject({ agent_id: idOf('agent', 'The agent that gets the calls; it must have the skill') })
   .meta({ id: 'SkillWebhookExpose' });
 
-/** The webhook of a skill, as a response shows it. `token` is set only if the request has created it. */
+/** The webhook of a skill in the form of responses. `token` is set only if the request has created it. */
 export type SkillWebhookView = {
   readonly skill_id: string;
   readonly agent_id: string;
@@ -46,8 +46,8 @@ const checkGrant = async (ctx: Ctx, skill_id: string, agent_id: string): Promise
 };
 
 /**
- * Exposes a skill of an agent: gives it a webhook URL and a token. If it is exposed already, its token stays; the agent
- * may change.
+ * Exposes a skill of an agent: gives it a webhook URL and a token. If the skill is already exposed, its token stays,
+ * but the agent may change.
  * @throws Refusal not_found if there is no such skill; invalid if the agent does not have it
  */
 export const exposeSkill = async (
@@ -70,7 +70,7 @@ export const readSkillWebhook = async (ctx: Ctx, { tenant_id, skill_id }: OfSkil
   return viewOf(ctx, loaded, null);
 };
 
-/** Replaces the token of a webhook. The one before it is refused from then on. @throws Refusal not_found */
+/** Replaces the token of a webhook. The previous token is refused at once. @throws Refusal not_found */
 export const rotateSkillToken = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Promise<Loaded<SkillWebhookView>> => {
   await checkOnce(ctx, () => checkSkill(ctx, skill_id));
   const token = newToken(ctx);
@@ -83,7 +83,7 @@ export const hideSkill = async (ctx: Ctx, { tenant_id, skill_id }: OfSkill): Pro
   return ctx.transact(SkillWebhook, skill_id, SkillWebhook.hide(tenant_id));
 };
 
-/** Sets `is_exposed` in the state of a skill, which its own stream does not contain. */
+/** Sets `is_exposed` in the state of a skill. The skill's own stream does not contain this field. */
 export const withExposure = async (ctx: Ctx, loaded: Loaded<Skill.Skill>): Promise<Loaded<Skill.Skill>> => {
   const { state } = await ctx.load(SkillWebhook, loaded.id);
   return { ...loaded, state: { ...loaded.state, is_exposed: state.status === 'exposed' } };

@@ -20,7 +20,7 @@ export const TestDelivery = z
 
 const USER_AGENT = 'annals-test-delivery';
 
-/** Returns the sample that an integration gets. @throws Refusal invalid, conflict */
+/** Returns the sample to send to an integration. @throws Refusal invalid, conflict */
 const sampleFor = (integration: Integration.Integration, event: string | null | undefined) => {
   const { provider } = integration;
   if (!canSign(presetOf(integration).scheme)) {
@@ -37,7 +37,8 @@ const sampleFor = (integration: Integration.Integration, event: string | null | 
 };
 
 /**
- * Sends a signed sample of the provider to an integration, through all checks of a delivery from outside.
+ * Sends a signed sample of the provider to an integration. The sample passes through all checks of a delivery from
+ * outside.
  * @returns the id of the delivery
  * @throws Refusal not_found, invalid, conflict, and those of `receive`
  */

@@ -14,11 +14,11 @@ import type { ReadDelivery, StoredDelivery } from './delivery.ts';
 import { assertUsable } from './guardrails.ts';
 import type { ReceivedContent } from './webhook-ports.ts';
 
-/** The most deliveries on which rules are tried: the newest ones. */
+/** The maximum number of deliveries on which rules are tried. If there are more, the newest ones are used. */
 export const MAX_TRIED = 200;
-/** The most bytes of bodies that one trial reads. */
+/** The maximum total size of the bodies that one trial reads, in bytes. */
 const MAX_TRIED_BYTES = 32 << 20;
-/** After this time, the deliveries that are left are not tried. */
+/** A trial ends after this time, in milliseconds. The remaining deliveries are not tried. */
 const MAX_TRIAL_MS = 10_000;
 
 export const GuardrailTrial = z
@@ -33,7 +33,7 @@ export const GuardrailTrial = z
   })
   .meta({ id: 'GuardrailTrial' });
 
-/** Checks that the tenant has the integration whose deliveries are tried. @throws Refusal invalid */
+/** Checks that the tenant has the integration whose deliveries are used. @throws Refusal invalid */
 export const assertIntegration = async (
   ctx: Ctx,
   { integration_id }: Pick<z.output<typeof GuardrailTrial>, 'integration_id'>,
@@ -44,7 +44,11 @@ export const assertIntegration = async (
     throw invalid('/integration_id', 'there is no such webhook integration', 'unknown_integration');
 };
 
-/** Evaluates rules that do not count deliveries. @returns null if that takes too long @throws Refusal unavailable */
+/**
+ * Evaluates rules that do not count deliveries.
+ * @returns the result; null if it takes too long
+ * @throws Refusal unavailable
+ */
 export type EvaluateTrial = (
   tenant: string,
   rules: RuleSet,
@@ -55,15 +59,16 @@ export type EvaluateTrial = (
 export type TrialPorts = {
   readonly readDelivery: ReadDelivery;
   readonly evaluate: EvaluateTrial;
-  /** Returns milliseconds that only increase. */
+  /** Returns the milliseconds of a clock that never goes back. */
   readonly clock: () => number;
 };
 
-/** What the tried rules decide about one delivery, and what was decided when it came. */
+/** The decision of the tried rules about one delivery, and the decision at the time of its receipt. */
 export type TrialRow = {
   readonly delivery_id: string;
   /**
-   * Null if the rules were not tried on this delivery: its body is too large or unreadable, or the trial took too long.
+   * The verdict of the tried rules. Null if they were not tried on this delivery, because its body is too large or
+   * cannot be read, or the trial took too long.
    */
   readonly verdict_now: TrialVerdict['verdict'] | null;
   readonly verdict_then: TrialVerdict['verdict'];
@@ -73,7 +78,7 @@ export type TrialRow = {
 
 const NO_CONTENT: ReceivedContent = { body: new Uint8Array(0), media: 'json', json: 'json', needsChecks: false };
 
-/** What one trial may still use. */
+/** The remaining bytes of a trial, and the time at which it ends. */
 type Budget = { bytes: number; readonly until: number };
 
 const bodyOf = async ({ facts, body }: StoredDelivery, budget: Budget): Promise<Uint8Array | null> => {
@@ -105,7 +110,7 @@ const rowOf = (delivery_id: string, facts: DeliveryFacts, now: ReturnType<Return
 });
 
 /**
- * Tries rules on recorded deliveries, whose ids are in the order of their receipt, and records nothing.
+ * Tries rules on recorded deliveries, whose ids must be in the order of their receipt. Records nothing.
  * @throws Refusal invalid, unavailable
  */
 export const tryGuardrails = async (
@@ -137,7 +142,7 @@ export const tryGuardrails = async (
   return rows;
 };
 
-/** Checks what a trial asks for. @returns its times in UTC @throws Refusal invalid */
+/** Checks the arguments of a trial. @returns its times in UTC @throws Refusal invalid */
 export const checkTrial = (
   ctx: Ctx,
   { rules, ...times }: z.output<typeof GuardrailTrial>,

@@ -25,7 +25,7 @@ export type NewDelivery = {
   readonly facts: DeliveryFacts;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** Set if `isReplay` could not be answered. It has to be asked again before the delivery is recorded. */
+  /** Set if `isReplay` returned no answer. It must be called again before the delivery is recorded. */
   readonly isReplayUnchecked?: true;
 };
 
@@ -35,7 +35,7 @@ export type NewDelivery = {
  */
 export type RecordedDelivery = { readonly token: string | null; readonly isSpooled?: true };
 
-/** The ids of the integration that receives a body, and of its tenant. */
+/** The ids of the integration that receives a body and of its tenant. */
 export type BodyOwner = { readonly tenant: string; readonly integration: string };
 
 /** Memory for one large body, shared between threads. It is taken in chunks as the bytes of the body arrive. */
@@ -45,13 +45,13 @@ export type BodyMemory = {
    * memory that this body may have. @throws Refusal unavailable (also at once, if too many bodies wait), too_slow
    */
   readonly nextChunk: () => Promise<Uint8Array>;
-  /** Counts bytes that have arrived: a body that arrives too slowly is given up. */
+  /** Counts bytes that have arrived. A body that arrives too slowly is given up. */
   readonly countBytes: (count: number) => void;
   /** Rejects with a Refusal when the body is given up. Never resolves. */
   readonly failed: Promise<never>;
-  /** Says that all bytes have arrived. From then on, the body is not given up. */
+  /** Must be called when all bytes have arrived. From then on, the body is not given up. */
   readonly complete: () => void;
-  /** Frees the memory. Do not use it afterwards: it may then hold another body. */
+  /** Frees the memory, which must not be used afterwards, because it may then contain another body. */
   readonly release: () => void;
 };
 
@@ -96,13 +96,14 @@ export type RecordingPort = {
    */
   readonly isKnown: (integration: Integration, id: string) => boolean;
   /**
-   * Whether the integration received the same body before under another delivery id. Records the body if it is new.
-   * @returns null if that cannot be known now, but `record` can store the delivery until it is @throws Refusal unavailable
+   * Whether the integration has received the same body under another delivery id. Records the body if it is new.
+   * @returns null if this cannot be determined now, but `record` can store the delivery until it can be
+   * @throws Refusal unavailable
    */
   readonly isReplay: (integration: NewDelivery['integration'], facts: DeliveryFacts) => Promise<boolean | null>;
   /**
    * Records the delivery exactly once, even if several processes record it at the same time. If the log cannot be
-   * reached, stores it durably instead, if there is a place for that.
+   * reached, stores it durably outside the log, if this is possible.
    * @throws Refusal unavailable
    */
   readonly record: (delivery: NewDelivery) => Promise<RecordedDelivery>;
@@ -117,19 +118,18 @@ export type RecordingPort = {
   readonly recordRejection: (integration: Integration, rejection: Omit<Rejection, 'delivery_id'>, at: string) => void;
 };
 
-/**
- * A body that rules check, as it was received. `needsChecks`: the built-in checks of the content are still to be made.
- */
+/** A received body that rules check. `needsChecks`: whether the built-in checks of the content must still be made. */
 export type ReceivedContent = Omit<CheckedBody, 'bytes'> & { readonly body: ReceivedBody; readonly needsChecks: boolean };
 
 /** Applies guardrail rules. A method returns a promise only if the answer is not in memory. */
 export type GuardrailPort = {
-  /** Returns the rules for the deliveries to an integration. @throws Refusal unavailable */
+  /** Returns the rules for the deliveries of an integration. @throws Refusal unavailable */
   readonly ruleSet: (source: GuardedSource) => RuleSet | Promise<RuleSet>;
   /**
-   * Evaluates rules that do not count deliveries. Those that read the body, and the built-in checks that are still to
-   * be made, run in another thread with a time limit. @returns null if the time limit was exceeded @throws Refusal
-   * unavailable
+   * Evaluates rules that do not count deliveries. The rules that read the body, and the built-in checks that must still
+   * be made, run in another thread with a time limit.
+   * @returns null if the time limit was exceeded
+   * @throws Refusal unavailable
    */
   readonly evaluate: (
     rules: RuleSet,
@@ -138,20 +138,21 @@ export type GuardrailPort = {
     content: ReceivedContent,
   ) => RulesResult | null | Promise<RulesResult | null>;
   /**
-   * Counts one delivery at the time `at` against all these limits, or against none if one of them is reached. All
-   * processes share the counts as long as the database is reachable.
-   * @returns the index of the first limit that is reached; null if the delivery is counted
+   * Counts one delivery at the time `at` against all these limits. If one of them is reached, counts it against none.
+   * All processes share the counts as long as the database is reachable.
+   * @returns the index of the first limit that is reached; null if the delivery was counted
    */
   readonly takeRates: (limits: readonly RateLimit[], at: string) => number | null | Promise<number | null>;
   /**
-   * Returns the deepest of these causes that is a delivery of the tenant; null if none is. @throws Refusal unavailable
+   * Returns the cause with the greatest depth among these deliveries of the tenant; null if none exists.
+   * @throws Refusal unavailable
    */
   readonly deepestCause: (tenant: string, delivery_ids: readonly string[]) => Promise<Cause | null>;
   /** Returns the Slack settings in effect for an agent. @throws Refusal unavailable */
   readonly slackConfig: (tenant: string, agent_id: string) => SlackConfig | Promise<SlackConfig>;
 };
 
-/** What is needed to receive webhook deliveries. `now` returns RFC 3339 UTC with milliseconds. */
+/** Everything that receiving webhook deliveries needs. `now` returns RFC 3339 UTC with milliseconds. */
 export type WebhookPorts = {
   readonly eligibility: EligibilityPort;
   readonly verification: VerificationPort;
