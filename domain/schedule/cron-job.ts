@@ -25,10 +25,9 @@ export type ScheduleFields = {
 };
 
 /**
- * The fields that determine what a job does when it is due. `headers` has `***` in place of secret values;
- * `sealed_headers` has those values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id
- * of the agent whose slug was in `target` when the target was set; null if the target is external, absent in old
- * events.
+ * The fields that determine what a job does. `headers` has `***` in place of secret values; `sealed_headers` has those
+ * values, encrypted as one JSON object. `body_bytes` is base64. `target_agent_id` is the id of the agent whose id or
+ * slug was in `target` when it was set; null if the target is external, absent in old events.
  */
 export type TargetFields = {
   readonly name: string;
@@ -58,10 +57,7 @@ export type CronJobEvent =
   | { type: 'CronJobDeleted'; data: object };
 
 export type CronJob = JobFields & {
-  /**
-   * `archived`: the job is deleted. A one-shot job has no other final status here: whether it is completed or has
-   * failed depends on its only occurrence.
-   */
+  /** `archived`: the job is deleted. Whether a one-shot job is completed or has failed depends on its occurrence. */
   readonly status: 'absent' | 'active' | 'paused' | 'archived';
   readonly id: string;
   readonly tenant_id: string;
@@ -213,10 +209,7 @@ export const recurrenceOf = (fields: ScheduleFields, scheduledAt: string, parseC
 export const exists = ({ status, agent_id }: CronJob, of: string): boolean =>
   status !== 'absent' && status !== 'archived' && agent_id === of;
 
-/**
- * Checks that the agent has the job.
- * @throws Refusal not_found if the job does not exist or is deleted, or belongs to another agent
- */
+/** Checks that the job exists and belongs to this agent. @throws Refusal not_found if it does not, or is deleted */
 export const assertExists = (job: CronJob, agent_id: string): void => {
   if (!exists(job, agent_id)) throw new Refusal('not_found', 'There is no such cron job');
 };
@@ -252,10 +245,7 @@ const resets = {
 
 const SCHEDULE_FIELDS = ['cron_expr', 'interval_minutes', 'schedule_type', 'start_time', 'timezone'] as const;
 
-/**
- * The values that a change or resumption of a job needs: the id of its agent, the present time, and the parser of cron
- * expressions.
- */
+/** The id of the job's agent, the present time, and the parser of cron expressions. */
 export type JobContext = { readonly agent_id: string; readonly at: string; readonly parseCron: ParseCron };
 
 /**
@@ -285,8 +275,7 @@ export const pause =
   };
 
 /**
- * Resumes a paused job. It is due next at the first time of its schedule after now: the times during the pause are left
- * out.
+ * Resumes a paused job. It is due next at the first time of its schedule after now; times in the past are left out.
  * @throws Refusal not_found, conflict if the time of a one-shot job has passed
  */
 export const resume =

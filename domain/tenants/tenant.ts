@@ -156,8 +156,7 @@ const applyEvent = (tenant: Tenant, event: Recorded<TenantEvent>, transient?: Tr
       const member = { ...tenant.members[data.user_id]!, role: data.role, by: { event_id, type, at } };
       const members = withEntry(tenant.members, data.user_id, member, transient);
       if (data.role !== 'OWNER') return { members };
-      // The invitation is removed when the member's role changes: its issuer knows the token, and may not have the
-      // right to invite a member with the new role.
+      // The issuer of the invitation knows its token, and may not have the right to invite a member with the new role.
       return { members, invitations: withoutEntry(tenant.invitations, data.user_id, transient) };
     }
     case 'MemberRemoved':
