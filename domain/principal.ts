@@ -21,6 +21,8 @@ export type Principal =
       readonly max_role?: TenantRole;
       /** If true, the API key allows only reads. */
       readonly read_only?: true;
+      /** When the browser signed in at the issuer (RFC 3339 UTC); absent for all other credentials. */
+      readonly signed_in_at?: string;
     }
   | {
       readonly kind: 'runner';

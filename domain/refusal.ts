@@ -5,6 +5,7 @@ export type RefusalCode =
   | 'key_expired'
   | 'key_owner_inactive'
   | 'forbidden'
+  | 'recent_sign_in_required'
   | 'tenant_suspended'
   | 'not_found'
   | 'method_not_allowed'

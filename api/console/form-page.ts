@@ -29,6 +29,8 @@ export type DrawnForm = {
   readonly choices: Choices;
   readonly errors: readonly { readonly pointer: string; readonly message: string }[];
   readonly problem: Problem | null;
+  /** The path of the form, with what a link to it fills in. */
+  readonly path: string;
 };
 
 const DANGEROUS = /^(delete|erase|revoke|remove|retire|disconnect|close|suspend|lift|unlink|hide|disallow|yank)/;
@@ -78,9 +80,9 @@ const paramField = (name: string, choices: Choices): Child =>
   );
 
 /** Lists the errors at the top, each with a link to its field. */
-const errorList = ({ problem, errors }: DrawnForm): Child => {
+const errorList = ({ problem, errors, path }: DrawnForm): Child => {
   if (!problem && errors.length === 0) return null;
-  if (errors.length === 0) return problemPanel(problem!);
+  if (errors.length === 0) return problemPanel(problem!, path);
   return div(
     { class: 'problem', role: 'alert', 'data-problem': '' },
     icon('triangle-alert'),

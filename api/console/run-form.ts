@@ -14,6 +14,7 @@ import { withRowsEdited } from './form-rows.ts';
 import { afterToken, resultPath } from './form-target.ts';
 import { framed } from './frame.ts';
 import { SECURITY_HEADERS } from './headers.ts';
+import { RECENT_SIGN_IN } from './parts/problem-panel.ts';
 import type { Child } from './parts/tags.ts';
 import { mayRun } from './permission.ts';
 import { runnerCommand } from './runner-command.ts';
@@ -64,13 +65,17 @@ const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams):
 
 const newKey = (): string => crypto.randomUUID();
 
+/** Whether the page of an unknown address is shown in place of a problem. */
+const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].includes(status) && code !== RECENT_SIGN_IN;
+
 /** Draws the form of a run, with what it shows. */
 const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const choices = await readChoices(visit, form, { operations: deps.operations, params });
   const returnTo = run.next ?? run.returnTo ?? resultPath(row, deps.pages, { params, reply: {} });
   const drawn = { value: undefined, query: {}, drawn: undefined, etag: null, key: newKey(), errors: [], problem: null };
-  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, next: run.next, ...shown }, ...before);
+  const path = `/console/run/${operation}?${new URLSearchParams({ ...params, ...(run.next ? { next: run.next } : { return_to: returnTo }) })}`;
+  return formPage({ ...drawn, operation, row, form, params, choices, returnTo, next: run.next, path, ...shown }, ...before);
 };
 
 /** The fields of a body that a link to the form fills in. Secrets are not taken from an address. */
@@ -102,7 +107,7 @@ const showForm = (deps: ConsoleDeps) => async (c: Context) => {
   const { visit, form, params, operation } = run;
   const read = await readBefore(visit, deps.operations, { operation, form, params });
   const problem = read && !read.answer.ok ? read.answer.problem : null;
-  if (problem && [403, 404].includes(problem.status)) return showUnknown(c, deps, visit);
+  if (problem && isLikeUnknown(problem)) return showUnknown(c, deps, visit);
   const drawn = read?.before.value;
   const value =
     typeof drawn === 'object' && drawn !== null && !Array.isArray(drawn)
@@ -186,7 +191,7 @@ const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Res
 const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: Answer<unknown> & { ok: false }): Promise<Response> => {
   const { c, deps, visit, row, params } = run;
   if (status === 401) return redirect(c, signInPath(visit, true));
-  if (status === 403 || status === 404) return showUnknown(c, deps, visit);
+  if (isLikeUnknown(problem)) return showUnknown(c, deps, visit);
   if (problem.code === 'secret_already_shown') {
     const at = headers.get('location');
     const own = resultPath(at ? { ...row, location: at } : row, deps.pages, { params, reply: {} });

@@ -22,12 +22,14 @@ const permissionName = (permission: Permission): string => {
   return label ? `\`${permission}\` (${label})` : `\`${permission}\``;
 };
 
+const RECENT_SIGN_IN_TEXT = ' A browser that signed in at the issuer must have done so within the last 15 minutes.';
+
 const permissionText = (permit: Permit): string => {
   if (permit === 'none') return 'Requires no credential.';
   if (permit === 'any') return 'Requires any valid credential.';
   if (typeof permit === 'string') return `Requires the permission ${permissionName(permit)}.`;
   const permissions = permit.all.map(permissionName).join(' and ');
-  return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.`;
+  return `Requires the permission${permit.all.length > 1 ? 's' : ''} ${permissions}${permit.runner ? ", or the agent's runner key" : ''}.${permit.recentSignIn ? RECENT_SIGN_IN_TEXT : ''}`;
 };
 
 /** Whether the operation returns a list in pages, or one resource with a list in pages. */

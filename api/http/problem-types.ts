@@ -35,6 +35,12 @@ export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
     what_to_do: 'Ask an OWNER or ADMIN of the tenant for the permission, or use another API key.',
     detail: 'This needs the permission agent:settings:write',
   },
+  recent_sign_in_required: {
+    when: 'A browser that signed in at the issuer more than 15 minutes ago calls an operation that needs a recent sign-in.',
+    why: 'A stolen cookie must not be enough to open secrets, erase a tenant, change super-admins or read in a foreign tenant.',
+    what_to_do: 'Sign in again at `/auth/login?max_age=0`, and repeat the request. API keys are not affected.',
+    detail: 'This needs a sign-in of the last 15 minutes: sign in again at /auth/login?max_age=0',
+  },
   tenant_suspended: {
     when: 'The tenant is suspended.',
     why: 'The operator of the platform has suspended it; its data are kept.',

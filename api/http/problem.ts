@@ -11,6 +11,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   key_expired: { status: 401, title: 'The API key has expired' },
   key_owner_inactive: { status: 401, title: "The API key's owner is not active" },
   forbidden: { status: 403, title: 'Not allowed' },
+  recent_sign_in_required: { status: 403, title: 'The sign-in is too old' },
   tenant_suspended: { status: 403, title: 'The tenant is suspended' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

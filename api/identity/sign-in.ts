@@ -16,10 +16,11 @@ import type { SignInCookies } from './sign-in-cookies.ts';
  */
 export type CodeFlow = {
   /**
-   * Starts a flow. `location` is the URL of the issuer to open, `sealed` the encrypted state for the cookie.
+   * Starts a flow. `location` is the URL of the issuer to open, `sealed` the encrypted state for the cookie. If the user
+   * signed in at the issuer more than `maxAge` seconds ago, the issuer asks for the password again; null: it need not.
    * @throws Refusal not_configured, unavailable
    */
-  readonly begin: (returnTo: string) => Promise<{ location: string; state: string; sealed: string }>;
+  readonly begin: (returnTo: string, maxAge: number | null) => Promise<{ location: string; state: string; sealed: string }>;
   /**
    * Finishes a flow. `query` is the query string of the callback, `sealed` the content of the cookie.
    * @throws Refusal unauthorized, forbidden, unavailable
@@ -37,6 +38,13 @@ export const returnPathOf = (origin: string, returnTo: string | undefined, point
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(returnTo) || returnTo.length > 1_024 || new URL(returnTo, origin).origin !== origin)
     throw invalid(pointer, 'must be a path on this host');
   return returnTo;
+};
+
+/** @throws Refusal invalid unless the text is a whole number of seconds */
+const maxAgeOf = (text: string | undefined): number | null => {
+  if (text === undefined) return null;
+  if (!/^\d{1,8}$/.test(text)) throw invalid('/query/max_age', 'must be a number of seconds from 0 to 99999999');
+  return Number(text);
 };
 
 export type SignInDeps = {
@@ -63,7 +71,8 @@ type Deps = SignInDeps & { readonly runtime: Runtime };
 const beginSignIn =
   ({ flow, cookies }: Deps) =>
   async (c: Context): Promise<Response> => {
-    const { location, state, sealed } = await flow.begin(returnPathOf(cookies.origin, c.req.query('return_to')));
+    const returnTo = returnPathOf(cookies.origin, c.req.query('return_to'));
+    const { location, state, sealed } = await flow.begin(returnTo, maxAgeOf(c.req.query('max_age')));
     cookies.setFlow(c, state, sealed);
     return c.body(null, 302, { location });
   };
@@ -105,7 +114,15 @@ const routes = [
     summary: 'Redirect a browser to the issuer to sign in',
     tag: 'Sign-in',
     security: [],
-    query: z.object({ return_to: parameter('The path to open after the sign-in; default: /console').optional() }),
+    query: z.object({
+      return_to: parameter('The path to open after the sign-in; default: /console').optional(),
+      max_age: z
+        .int()
+        .min(0)
+        .max(99_999_999)
+        .meta({ description: 'The issuer asks for the password again if its last sign-in is older, in seconds; 0: in any case' })
+        .optional(),
+    }),
     responses: { 302: redirect('Redirect to the issuer') },
     problems: [409, 422, 503],
     handler: beginSignIn,

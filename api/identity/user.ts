@@ -51,7 +51,7 @@ export const userOperations = {
     path: '/api/v1/admin/users/:user_id',
     summary: 'Change a user',
     details: 'Suspends or resumes the user; grants or revokes the super-admin role.',
-    permit: 'platform',
+    permit: { all: ['platform'], recentSignIn: true },
     body: AdminUserUpdate,
     reply: AdminUserRow,
     run: async (ctx, input) => {

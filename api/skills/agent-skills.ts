@@ -114,7 +114,7 @@ export const agentSkillOperations = {
     path: `${AGENT}/skills/:skill_id/config`,
     summary: "Read a skill's configuration for the agent",
     details: 'Each response with a configuration is recorded in the audit log of the tenant.',
-    permit: 'agent:skills:write',
+    permit: { all: ['agent:skills:write'], recentSignIn: true },
     query: asOfQuery,
     reply: AgentSkillConfigRead,
     noConditionalGet: true,

@@ -35,7 +35,7 @@ export const eraseTenantOperations = (ports: ErasurePorts) => ({
     summary: 'Erase a tenant for ever',
     details:
       'The tenant is closed at once and its data key is destroyed: nobody can read its contents any more, not even in a backup without that key. Its rows, files and messages are removed within minutes. A repeat returns the same receipt. Of a tenant with very many events, these are counted first: until then, the answer is 503.',
-    permit: 'platform',
+    permit: { all: ['platform'], recentSignIn: true },
     body: Reason,
     reply: ErasureReceipt,
     status: 202,

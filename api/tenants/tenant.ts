@@ -154,7 +154,7 @@ export const tenantOperations = {
     path: `${ADMIN_TENANT}/break-glass`,
     summary: 'Open a tenant for reading',
     details: "The calling super-admin can read the tenant for a limited time. The tenant's audit log shows it.",
-    permit: 'platform',
+    permit: { all: ['platform'], recentSignIn: true },
     body: BreakGlass,
     reply: BreakGlassOpened,
     status: 201,

@@ -3,6 +3,7 @@ import {
   isAgentPermission,
   isTenantPermission,
   keyAllows,
+  MAX_SIGN_IN_AGE_MS,
   type Permission,
   type Permit,
   tenantRoleAllows,
@@ -27,7 +28,7 @@ export type Scope = { readonly tenant_id?: string | undefined; readonly agent_id
  * Checks that a caller may perform an operation. If the caller may not even know that the tenant or the agent exists,
  * the refusal is not_found.
  * @returns 'guest' if the caller is a super-admin who reads in a tenant without being a member
- * @throws Refusal forbidden, not_found, tenant_suspended
+ * @throws Refusal forbidden, not_found, tenant_suspended, recent_sign_in_required
  */
 export type Authorize = (principal: Principal, permit: Permit, scope: Scope) => Promise<'guest' | undefined>;
 
@@ -49,6 +50,13 @@ const GUEST_PERMISSIONS: readonly Permission[] = [
 
 const forbidden = (permission: Permission) =>
   new Refusal('forbidden', `This needs the permission ${permission}`, { members: { permission } });
+
+/** @throws Refusal recent_sign_in_required if the caller is a browser whose sign-in at the issuer is too old */
+const assertRecentSignIn = (principal: Principal, now: number): void => {
+  if (principal.kind !== 'user' || principal.signed_in_at === undefined) return;
+  if (Date.parse(principal.signed_in_at) + MAX_SIGN_IN_AGE_MS < now)
+    throw new Refusal('recent_sign_in_required', 'This needs a sign-in of the last 15 minutes: sign in again at /auth/login?max_age=0');
+};
 
 /**
  * Allows platform operations only to super-admins whose credential is not bound to a tenant.
@@ -139,10 +147,11 @@ export const createAuthorizer = ({ cache, now }: AuthorizerDeps): Authorize => {
   };
 
   return async (principal, permit, scope) => {
-    const { all, runner } = typeof permit === 'string' ? { all: [permit], runner: false } : permit;
+    const { all, runner, recentSignIn }: Exclude<Permit, string> = typeof permit === 'string' ? { all: [permit] } : permit;
     if (runner && principal.kind === 'runner' && (await isOwnAgent(principal, scope))) return undefined;
     let as: 'guest' | undefined;
     for (const permission of all) as = (await authorizeOne(principal, permission, scope)) ?? as;
+    if (recentSignIn) assertRecentSignIn(principal, now());
     return as;
   };
 };

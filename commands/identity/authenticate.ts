@@ -91,7 +91,8 @@ export const createAuthenticator = (deps: AuthenticatorDeps): Authenticator => {
       const { state: user } = await cache.loadCached(User, PLATFORM, signIn.user_id);
       await assertMaySignIn(systemContext(), user, isMember);
       onUserSeen(user);
-      return { ...User.principalOf(user), sign_in_id: id };
+      const { by, signed_in_at } = signIn;
+      return { ...User.principalOf(user), ...(by === 'oidc' && { signed_in_at }), sign_in_id: id };
     },
   };
 };

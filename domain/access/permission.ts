@@ -42,9 +42,13 @@ export type Permission = 'none' | 'any' | 'platform' | TenantPermission | AgentP
 
 /**
  * Who may call an operation: a caller who has this permission, or every permission in `all`. If `runner` is set, the
- * runner of the agent in the URL path may call the operation, too.
+ * runner of the agent in the URL path may call the operation, too. If `recentSignIn` is set, a browser that signed in
+ * at the issuer must have done so within MAX_SIGN_IN_AGE_MS; other credentials are not affected.
  */
-export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true };
+export type Permit = Permission | { readonly all: readonly Permission[]; readonly runner?: true; readonly recentSignIn?: true };
+
+/** How old the sign-in of a browser may be for an operation that requires a recent one, in milliseconds. */
+export const MAX_SIGN_IN_AGE_MS = 15 * 60_000;
 
 const NOT_FOR_ADMIN: readonly Permission[] = ['tenant:billing:write', 'tenant:close'];
 

@@ -25,14 +25,23 @@ export type SignInEvent = { type: 'SignedIn'; data: SignInFields } | { type: 'Si
  * The sign-in of a browser. Its id is derived from the `state` parameter of the OAuth flow or from the sign-in link, so
  * each of them can sign in only once.
  */
-export type SignIn = Required<SignInFields> & { status: 'absent' | 'active' | 'ended'; id: string };
+export type SignIn = Required<SignInFields> & { status: 'absent' | 'active' | 'ended'; id: string; signed_in_at: string };
 
-export const initial: SignIn = { status: 'absent', id: '', user_id: '', digest: NO_DIGEST, expires_at: '', by: 'oidc', key_id: null };
+export const initial: SignIn = {
+  status: 'absent',
+  id: '',
+  user_id: '',
+  digest: NO_DIGEST,
+  expires_at: '',
+  by: 'oidc',
+  key_id: null,
+  signed_in_at: '',
+};
 
 export const evolve = (signIn: SignIn, event: Recorded<SignInEvent>): SignIn => {
   switch (event.type) {
     case 'SignedIn':
-      return { ...signIn, ...event.data, status: 'active', id: event.id };
+      return { ...signIn, ...event.data, status: 'active', id: event.id, signed_in_at: event.at };
     case 'SignedOut':
       return { ...signIn, status: 'ended' };
   }

@@ -9,7 +9,13 @@ const MAX_SIGN_IN_MINUTES = 10;
 const SCOPE = 'openid email profile';
 
 /** What a browser stores, encrypted, between the two requests of a sign-in. */
-type PendingSignIn = { readonly state: string; readonly nonce: string; readonly verifier: string; readonly returnTo: string };
+type PendingSignIn = {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly returnTo: string;
+  readonly maxAge: number | null;
+};
 
 const expired = (): Refusal =>
   new Refusal('unauthorized', 'This sign-in took too long or was started in another browser: start again at /auth/login');
@@ -51,7 +57,8 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
       currentDate: new Date(now()),
       requiredClaims: ['sub', 'exp'],
     });
-    return { state: payload.sub!, nonce: payload.nonce, verifier: payload.verifier, returnTo: payload.returnTo };
+    const { sub, nonce, verifier, returnTo, maxAge = null } = payload;
+    return { state: sub!, nonce, verifier, returnTo, maxAge };
   } catch (error) {
     if (error instanceof errors.JOSEError) throw expired();
     throw error;
@@ -79,7 +86,7 @@ export const createCodeFlow = (options: Options): CodeFlow => {
   const callback = `${publicUrl}/auth/callback`;
 
   return {
-    begin: async (returnTo) => {
+    begin: async (returnTo, maxAge) => {
       const configuration = await issuer();
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
       const location = oidc.buildAuthorizationUrl(configuration, {
@@ -89,11 +96,12 @@ export const createCodeFlow = (options: Options): CodeFlow => {
         nonce,
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
+        ...(maxAge !== null && { max_age: String(maxAge) }),
       });
-      return { location: location.href, state, sealed: await seal({ state, nonce, verifier, returnTo }, options) };
+      return { location: location.href, state, sealed: await seal({ state, nonce, verifier, returnTo, maxAge }, options) };
     },
     finish: async (query, sealed) => {
-      const { state, nonce, verifier, returnTo } = await unseal(sealed, options);
+      const { state, nonce, verifier, returnTo, maxAge } = await unseal(sealed, options);
       const configuration = await issuer();
       try {
         const tokens = await oidc.authorizationCodeGrant(configuration, new URL(callback + query), {
@@ -101,6 +109,7 @@ export const createCodeFlow = (options: Options): CodeFlow => {
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
+          ...(maxAge !== null && { maxAge }),
         });
         return { claims: identityClaims(await claimsOf(configuration, tokens), now()), state, returnTo };
       } catch (error) {

@@ -3,10 +3,19 @@ import { icon } from './icon.ts';
 import { shortId } from './short-id.ts';
 import { type Child, tags } from './tags.ts';
 
-const { div, p, strong, span } = tags;
+const { div, p, strong, span, a } = tags;
 
-/** What failed and why, with the id under which the log has it. */
-export const problemPanel = ({ title, detail, request_id, retry_after }: Problem) =>
+/** The code of the problem that a new sign-in at the issuer solves. */
+export const RECENT_SIGN_IN = 'recent_sign_in_required';
+
+const signInAgain = (returnTo: string): Child =>
+  p(null, a({ class: 'button', href: `/auth/login?max_age=0&return_to=${encodeURIComponent(returnTo)}` }, 'Sign in again'));
+
+/**
+ * What failed and why, with the id under which the log has it. `returnTo` is the path to open after a new sign-in, if
+ * that solves the problem.
+ */
+export const problemPanel = ({ title, detail, code, request_id, retry_after }: Problem, returnTo = '/console') =>
   div(
     { class: 'problem', role: 'alert', 'data-problem': '' },
     icon('triangle-alert'),
@@ -14,6 +23,7 @@ export const problemPanel = ({ title, detail, request_id, retry_after }: Problem
       null,
       strong(null, title),
       p(null, detail),
+      code === RECENT_SIGN_IN ? signInAgain(returnTo) : null,
       p(
         { class: 'quiet' },
         request_id ? span(null, 'Request ', shortId(request_id, 'the request id')) : null,
