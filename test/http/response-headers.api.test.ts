@@ -160,6 +160,7 @@ const COVERED_ELSEWHERE = [
   'not_configured',
   'plan_limit',
   'rate_limited',
+  'recent_sign_in_required',
   'secret_already_shown',
   'tenant_suspended',
   'too_slow',
