@@ -9,6 +9,7 @@ import { serveProcess, workProcess } from '../supervision/child-processes.ts';
 import { killHelpers } from '../supervision/helper-programs.ts';
 import { type ManagedProcess, type ProcessDirs, replaceProcess } from '../supervision/managed-process.ts';
 import { isPortFree } from '../supervision/ports.ts';
+import { waitUntilTenantIsListed } from '../supervision/readiness-probe.ts';
 import { createStreamRecovery, type StreamReport } from '../supervision/stream-recovery.ts';
 import { type Supervised, supervise } from '../supervision/supervisor.ts';
 import { lockDataDirectory } from './data-directory.ts';
@@ -128,6 +129,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
   const env = { ...baseEnv, ...urls };
   const processes = await Promise.all([run(launching, serve(env)), run(launching, workProcess(env, onMessage))]);
   await Promise.all([ready, ...processes.map((each) => each.ready)]);
+  if (launching.firstKey) await waitUntilTenantIsListed(loopback(url), launching.firstKey.key, launching.closing.signal);
   return { url, urls, ports, firstKey: () => launching.firstKey, pid: (name) => running.get(name)?.pid() };
 };
 

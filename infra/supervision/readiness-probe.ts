@@ -9,6 +9,7 @@ const REPORT_INTERVAL_MS = 10_000;
  * complete, even if a part is not up.
  */
 const DEGRADED_TIMEOUT_MS = 10_000;
+const FIRST_TENANT_TIMEOUT_MS = 10_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
@@ -16,15 +17,23 @@ type Readiness = { readonly status: number; readonly degraded: readonly string[]
 // CPU.
 const { get } = process.getBuiltinModule('node:http');
 
-const readiness = (base: string, ended: AbortSignal): Promise<Readiness | undefined> =>
+type JsonAnswer = { readonly status: number; readonly body: unknown };
+
+/** Requests JSON. Resolves to undefined if there is no such answer in time. */
+const getJson = (url: string, headers: Record<string, string>, ended: AbortSignal): Promise<JsonAnswer | undefined> =>
   new Promise((resolve) => {
     const noAnswer = (): void => resolve(undefined);
     const signal = AbortSignal.any([ended, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
-    const request = get(`${base}/readyz`, { agent: false, signal }, (response) => {
-      json(response).then((body) => resolve({ status: response.statusCode!, degraded: (body as Readiness).degraded }), noAnswer);
+    const request = get(url, { agent: false, signal, headers }, (response) => {
+      json(response).then((body) => resolve({ status: response.statusCode!, body }), noAnswer);
     });
     request.on('error', noAnswer);
   });
+
+const readiness = async (base: string, ended: AbortSignal): Promise<Readiness | undefined> => {
+  const found = await getJson(`${base}/readyz`, {}, ended);
+  return found && { status: found.status, degraded: (found.body as Readiness).degraded };
+};
 
 /**
  * Waits until /readyz answers 200 and names no degraded part. It stops waiting for degraded parts `DEGRADED_TIMEOUT_MS`
@@ -40,5 +49,17 @@ export const waitUntilReady = async (base: string, report: (line: string) => voi
     if (found === undefined || Date.now() - reportedAt < REPORT_INTERVAL_MS) continue;
     reportedAt = Date.now();
     report(`still waiting for ${found.degraded.join(', ')}: ${base}/readyz answers ${found.status}`);
+  }
+};
+
+/**
+ * Waits until the caller with this API key sees their first tenant, because at the first start the projections may be
+ * behind. Stops waiting after `FIRST_TENANT_TIMEOUT_MS`, and when `ended` is aborted.
+ */
+export const waitUntilTenantIsListed = async (base: string, key: string, ended: AbortSignal): Promise<void> => {
+  const headers = { authorization: `Bearer ${key}` };
+  for (const until = Date.now() + FIRST_TENANT_TIMEOUT_MS; !ended.aborted && Date.now() < until; await sleep(POLL_INTERVAL_MS)) {
+    const found = await getJson(`${base}/me`, headers, ended);
+    if (found?.status === 200 && (found.body as { tenants: unknown[] }).tenants.length > 0) return;
   }
 };

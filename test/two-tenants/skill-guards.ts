@@ -55,7 +55,7 @@ export const SKILL_GUARDS: readonly Mutant[] = [
   mutant(
     'skills: a viewer reads a configuration',
     'api/skills/agent-skills.ts',
-    "permit: 'agent:skills:write',\n    query: asOfQuery,",
-    "permit: 'agent:read',\n    query: asOfQuery,",
+    "permit: { all: ['agent:skills:write'], recentSignIn: true },",
+    "permit: { all: ['agent:read'], recentSignIn: true },",
   ),
 ];
