@@ -26,6 +26,7 @@ import type { agentSkillOperations } from '../skills/agent-skills.ts';
 import type { skillOperations } from '../skills/skill.ts';
 import type { invitationOperations } from '../tenants/invitation.ts';
 import type { memberOperations } from '../tenants/member.ts';
+import type { tenantOperations } from '../tenants/tenant.ts';
 import type { agentToolOperations } from '../tools/agent-tools.ts';
 import type { toolOperations } from '../tools/tool.ts';
 import type { agentIntegrationOperations } from '../webhooks/agent-integrations.ts';
@@ -64,6 +65,7 @@ export type Rows = typeof agentOperations &
   typeof agentRoleOperations &
   typeof invitationOperations &
   typeof memberOperations &
+  typeof tenantOperations &
   typeof auditOperations &
   typeof auditProofOperations &
   typeof eventOperations &

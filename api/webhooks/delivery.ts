@@ -46,7 +46,8 @@ const deliveryDetail = async (ctx: Ctx, id: string, readDelivery: ReadDelivery):
   const integration = await originOf(ctx, found.delivery);
   const [delivery, recorded] = await Promise.all([withReplayMark(ctx.reads, integration, found.delivery), readDelivery(ctx.tenant, id)]);
   const payload = recorded ? payloadText(recorded) : 'null';
-  const shown = JSON.stringify({ ...delivery, payload_missing: missingPayload(recorded) });
+  const traceparent = recorded?.facts.traceparent ?? null;
+  const shown = JSON.stringify({ ...delivery, traceparent, payload_missing: missingPayload(recorded) });
   return { doc: `${shown.slice(0, -1)},"payload":${payload}}`, revision: found.revision };
 };
 

@@ -5,6 +5,7 @@ import * as Plan from '../../domain/billing/plan.ts';
 import { displayText, Email, Slug } from '../../domain/fields.ts';
 import { Id25, idOf } from '../../domain/id.ts';
 import { invalid } from '../../domain/refusal.ts';
+import { isLinkTemplate, MAX_EXTERNAL_LINKS } from '../../domain/tenants/external-link.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import { defaultPlanId } from '../billing/plan.ts';
 import type { Ctx, Input, Loaded } from '../context.ts';
@@ -22,12 +23,28 @@ export const TenantCreate = z
   })
   .meta({ id: 'TenantCreate' });
 
+const EXTERNAL_MAIL = 'Whether agents may exchange mail with addresses outside the tenant';
+
+export const ExternalLink = z
+  .strictObject({
+    label: displayText(1, 64).meta({ description: 'The text of the link', examples: ['Trace'] }),
+    url: z
+      .string()
+      .max(1_024)
+      .refine(isLinkTemplate, 'must be an http or https URL; after the host it may contain {trace_id}, {delivery_id} and {tenant_id}')
+      .meta({
+        description: 'An http or https URL. After the host, it may contain `{trace_id}`, `{delivery_id}` and `{tenant_id}`',
+        examples: ['https://traces.example.com/trace/{trace_id}'],
+      }),
+  })
+  .meta({ id: 'ExternalLink' });
+
 export const AdminTenantUpdate = z
   .strictObject({
     name: displayText(1, 255).nullish(),
     plan_id: Id25.nullish().meta({ description: 'The id of the plan' }),
     billing_email: Email.nullish().meta({ description: 'Where invoices go' }),
-    external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
+    external_mail_enabled: z.boolean().nullish().meta({ description: EXTERNAL_MAIL }),
     paid: z.boolean().nullish().meta({ description: 'Whether the tenant pays; informational' }),
     reason: displayText(1, 1024).nullish().meta({ description: 'Why; the audit log shows it' }),
   })
@@ -45,7 +62,12 @@ export const TenantUpdate = z
       .enum(SKILL_VISIBILITY_SCOPES)
       .nullish()
       .meta({ description: 'The `skill_visibility_scope` of new agents' }),
-    external_mail_enabled: z.boolean().nullish().meta({ description: 'Not used yet: whether agents may exchange mail with other domains' }),
+    external_mail_enabled: z.boolean().nullish().meta({ description: EXTERNAL_MAIL }),
+    external_links: z
+      .array(ExternalLink)
+      .max(MAX_EXTERNAL_LINKS)
+      .nullish()
+      .meta({ description: 'Links to other systems that the console shows, such as one to your traces', examples: [[]] }),
   })
   .meta({ id: 'TenantUpdate', examples: [{ allow_superadmin_access: false }] });
 
@@ -110,6 +132,7 @@ export const changeTenantSettings = (ctx: Ctx, { tenant_id, ...fields }: Input<t
     allow_superadmin_access: true,
     default_skill_visibility_scope: 'private_only',
     external_mail_enabled: false,
+    external_links: [],
   } as const;
   return ctx.transact(Tenant, tenant_id, Tenant.changeSettings(applyResets(fields, resets)));
 };

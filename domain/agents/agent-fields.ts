@@ -15,8 +15,8 @@ export const AGENT_FIELDS = {
   code_ref: { description: 'The branch or tag of the repository; `main` if there is none', examples: ['main'] },
   created_by_id: { description: 'The user who created the agent' },
   created_by_agent_id: { description: 'The agent that created this one' },
-  voice: { description: 'Not used yet: the voice of the agent in calls' },
-  zoom_managed: { description: 'Not used yet: whether Zoom manages the agent' },
+  voice: { description: 'The voice of the agent in calls; for runners, the platform itself does not use it' },
+  zoom_managed: { description: 'Whether Zoom manages the agent; for runners, the platform itself does not use it' },
   kind: { description: 'What the agent is for; it never changes' },
   environment_mode: { description: "Whether the agent's sessions share one environment or have one each" },
   external_mail_enabled: {
@@ -26,6 +26,6 @@ export const AGENT_FIELDS = {
   iteration_warn_threshold: { description: 'After how many iterations of a session its runner warns', examples: [100] },
   skill_visibility_scope: { description: 'Whether skills that the agent writes are its own or visible to the tenant' },
   hourly_limit_usd: { description: 'What the agent may spend in one hour (UTC), in USD; null: no limit', examples: [2.5] },
-  ssh_public_key: { description: 'Not used yet: the public SSH key of the agent' },
+  ssh_public_key: { description: 'The public SSH key of the agent; for runners, the platform itself does not use it' },
   is_favorite: { description: 'Whether the caller has marked the agent as a favorite' },
 } as const;

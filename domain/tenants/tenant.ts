@@ -5,6 +5,7 @@ import type { PlanStatus, SubscriptionReport, Subscriptions } from '../billing/s
 import { type EventRef, type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
+import type { ExternalLink } from './external-link.ts';
 import { type Erasure, evolveErasure, type TenantErasureEvent } from './tenant-erasure.ts';
 import type { TenantRole } from './tenant-role.ts';
 
@@ -39,7 +40,7 @@ export type TenantEvent =
 /** The settings that members of the tenant may change themselves. */
 export type TenantSettings = Pick<
   Tenant,
-  'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled'
+  'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled' | 'external_links'
 >;
 
 /**
@@ -67,6 +68,8 @@ export type Tenant = {
   allow_superadmin_access: boolean;
   default_skill_visibility_scope: SkillVisibilityScope;
   external_mail_enabled: boolean;
+  /** Links to other systems, such as one that shows traces. */
+  external_links: readonly ExternalLink[];
   is_suspended: boolean;
   paid: boolean;
   /** If true, the platform has switched off external mail, so the tenant cannot switch it on. */
@@ -96,6 +99,7 @@ export const initial: Tenant = {
   allow_superadmin_access: true,
   default_skill_visibility_scope: 'private_only',
   external_mail_enabled: false,
+  external_links: [],
   is_suspended: false,
   paid: false,
   is_mail_blocked_by_platform: false,

@@ -94,7 +94,21 @@ export const AdminTenantDetailRead = AdminTenantRead.extend({
 
 /** A tenant as its members see it. */
 export const TenantRead = AdminTenantRead.omit({ member_count: true, agent_count: true })
-  .extend({ plan: PlanRead.meta({ description: 'The plan of the tenant' }), plan_status })
+  .extend({
+    plan: PlanRead.meta({ description: 'The plan of the tenant' }),
+    plan_status,
+    external_links: z
+      .array(
+        z.object({
+          label: z.string().meta({ description: 'The text of the link', examples: ['Trace'] }),
+          url: z.string().meta({
+            description: 'The URL, with placeholders such as `{trace_id}`',
+            examples: ['https://traces.example.com/trace/{trace_id}'],
+          }),
+        }),
+      )
+      .meta({ description: 'Links to other systems that the console shows' }),
+  })
   .meta({ id: 'TenantRead' });
 
 export const AdminTenantCreated = AdminTenantRead.extend({

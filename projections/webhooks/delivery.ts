@@ -104,6 +104,13 @@ const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), fa
 export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
 export const DeliveryDetail = DeliveryDetailRow.extend({
+  traceparent: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The trace context (W3C) that the sender sent; the runner gets it, too. Null without one',
+      examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+    }),
   payload: z.unknown().meta({
     examples: [{ zen: 'Keep it logically awesome.' }],
     description: `The delivered JSON, or a string if the body is not JSON. Null if no body was stored, or if \`payload_missing\` says why`,
@@ -182,6 +189,7 @@ const insertVerified = (event: VerifiedEvent, outcome: 'accepted' | 'blocked'): 
     cron: ____,
     benchmark: _____,
     mail: ______,
+    traceparent: _______,
     redactions = [],
     cause = null,
     ...facts

@@ -15,7 +15,7 @@ const agent = await createAgent(p, 'Reviewer');
 const integration = await createIntegration(p, agent);
 const body = { zen: 'Keep it logically awesome.' };
 await deliver(p, integration, "pu'sh", body);
-await deliver(p, integration, 'issues', { forged: 'never stored' }, 'sha256=forged');
+await deliver(p, integration, 'issues', { forged: 'never stored' }, { signature: 'sha256=forged' });
 const [accepted, rejected] = [await findDelivery(p, 'accepted'), await findDelivery(p, 'rejected')];
 
 const pageOf = async (path: string, session?: string): Promise<string> => {
@@ -45,6 +45,53 @@ test('a filter that the API refuses shows its problem in place of the list, with
   const answer = await p.open(`${p.base}/deliveries?from=yesterday`);
   assert.match(answer.text, /data-problem/);
   assert.match(answer.text, /<h1/);
+});
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+test('a delivery shows its trace id, and those links of the tenant whose placeholders have a value', async () => {
+  const external_links = [
+    { label: 'Trace <1>', url: 'https://traces.example.com/trace/{trace_id}?tenant={tenant_id}' },
+    { label: 'Logs', url: 'https://logs.example.com/?q={delivery_id}' },
+  ];
+  const set = await p.send('PATCH', p.tenant, { body: { external_links } });
+  assert.equal([set.status, (set.body as { external_links: unknown }).external_links], [200, external_links]);
+  const hook = await createIntegration(p, await createAgent(p, 'Traced'));
+  const headers = { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` };
+  await deliver(p, hook, 'push', { traced: true }, { headers });
+  const id = await findDelivery(p, `accepted&integration_id=${hook}`);
+  const traced = await pageOf(`/deliveries/${id}`);
+  const tenant_id = p.tenant.split('/').at(-1);
+  assert.match(
+    traced,
+    new RegExp(
+      `href="https://traces.example.com/trace/${TRACE_ID}\\?tenant=${tenant_id}" rel="noreferrer" target="_blank">Trace &lt;1&gt;<`,
+    ),
+  );
+  assert.match(traced, new RegExp(`href="https://logs.example.com/\\?q=${id}"`));
+  const untraced = await pageOf(`/deliveries/${accepted}`);
+  assert.not.match(untraced, /traces\.example\.com/);
+  assert.match(untraced, new RegExp(`href="https://logs.example.com/\\?q=${accepted}"`));
+  assert.is((await p.send('PATCH', p.tenant, { body: { external_links: null } })).status, 200);
+  assert.not.match(await pageOf(`/deliveries/${accepted}`), /logs\.example\.com/);
+});
+
+test('an external link is refused with 422 unless it is an http or https URL without a password, and with known placeholders after the host', async () => {
+  const statusOf = async (url: string) => (await p.send('PATCH', p.tenant, { body: { external_links: [{ label: 'A', url }] } })).status;
+  for (const url of [
+    'javascript:alert(1)',
+    'https://{trace_id}.example.com/',
+    'https://user:secret@example.com/',
+    'https://example.com/{unknown}',
+    'https://example.com/{trace_id',
+    'https://example.com/a b',
+    'https://',
+    '/relative',
+    `https://example.com/${'a'.repeat(1_024)}`,
+  ])
+    assert.is(await statusOf(url), 422, url);
+  assert.is(await statusOf('http://traces.test:3000/#/{trace_id}'), 200);
+  assert.is((await p.send('PATCH', p.tenant, { body: { external_links: [] } })).status, 200);
 });
 
 test('a forged request shows its reason and no body, in the list and on the page of problems', async () => {

@@ -20,7 +20,7 @@ const openUntil = async (page: string, text: RegExp): Promise<string> => {
   }
 };
 
-const sendOn = (secret: string, n: number) => deliver(p, integration, 'push', { n }, sign(JSON.stringify({ n }), secret));
+const sendOn = (secret: string, n: number) => deliver(p, integration, 'push', { n }, { signature: sign(JSON.stringify({ n }), secret) });
 
 /** The button that opens the dialog of an operation. */
 const buttonOf = (html: string, operation: string): string =>

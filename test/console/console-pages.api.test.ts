@@ -10,7 +10,7 @@ const p = await startConsole();
 const agent = await createAgent(p, 'Reviewer');
 const integration = await createIntegration(p, agent);
 await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
-await deliver(p, integration, 'issues', { action: 'opened' }, 'sha256=forged');
+await deliver(p, integration, 'issues', { action: 'opened' }, { signature: 'sha256=forged' });
 
 const session = await seedSession(p, agent);
 const accepted = await findDelivery(p, 'accepted');

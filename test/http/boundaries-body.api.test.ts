@@ -30,6 +30,7 @@ const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   timezone: 'must be a time zone',
   start_time: 'must be a time of day or a date-time',
   url: 'must be a URL without credentials',
+  external_links: 'must have URLs with known placeholders',
   secret: 'must have at least 24 bytes, unless the provider issues it',
 };
 

@@ -3,6 +3,7 @@ import { actionButton } from '../action.ts';
 import { page } from '../page.ts';
 import { badge } from '../parts/badge.ts';
 import { stateOf } from '../parts/delivery-row.ts';
+import { externalLinks, traceIdOf } from '../parts/external-links.ts';
 import { card, facts } from '../parts/facts.ts';
 import { heading } from '../parts/heading.ts';
 import { icon } from '../parts/icon.ts';
@@ -19,6 +20,7 @@ import { tenantPath, type Visit } from '../visit.ts';
 const { a, div, span, code, p, aside, pre } = tags;
 
 type Detail = ReplyOf<Rows['getDelivery']>;
+type Links = ReplyOf<Rows['readTenant']>['external_links'];
 
 const STEP_TITLES: Readonly<Record<string, string>> = {
   WebhookAccepted: 'Stored in the log',
@@ -120,9 +122,10 @@ const curlCard = (delivery: Detail, { origin, params }: Visit) => {
       );
 };
 
-const factsOf = (delivery: Detail, { params, may }: Visit) => {
+const factsOf = (delivery: Detail, links: Links, { params, may }: Visit) => {
   const at = (rest: string) => tenantPath(params.tenant_id!, rest);
   const { id, provider, agent_id, integration_id, provider_delivery_id, sha256, size_bytes, caller, session_id, cause } = delivery;
+  const trace_id = traceIdOf(delivery.traceparent);
   return facts({
     Delivery: shortId(id),
     Received: ago(delivery.received_at),
@@ -138,6 +141,8 @@ const factsOf = (delivery: Detail, { params, may }: Visit) => {
     Size: `${size_bytes} bytes`,
     'SHA-256': sha256 ? shortId(sha256, 'the digest') : null,
     'Led here by': cause ? a({ href: at(`/deliveries/${cause.delivery_id}`) }, 'another delivery') : null,
+    Trace: trace_id ? shortId(trace_id, 'the trace id') : null,
+    'See also': externalLinks(links, { trace_id, delivery_id: id, tenant_id: params.tenant_id! }),
     Session: session_id
       ? may('tenant:audit:read')
         ? a({ href: at(`/sessions/${session_id}`) }, 'Open the session')
@@ -156,13 +161,14 @@ export const deliveryPage = page({
   categories: ['delivery', 'acknowledgement', 'publication', 'session'],
   asks: ({ ask, rows, params }) => ({
     delivery: ask(rows.getDelivery, { tenant_id: params.tenant_id!, delivery_id: params.delivery_id! }),
+    tenant: ask(rows.readTenant, { tenant_id: params.tenant_id! }),
   }),
   title: ({ delivery }) => (delivery.ok ? (delivery.value.event ?? 'Delivery') : 'Delivery'),
   trail: ({ params, tenant }) => [
     [tenant?.name ?? 'Tenant', tenantPath(params.tenant_id!)],
     ['Deliveries', tenantPath(params.tenant_id!, '/deliveries')],
   ],
-  view: ({ delivery }, visit) => {
+  view: ({ delivery, tenant }, visit) => {
     if (!delivery.ok) return [heading('Delivery', null), problemPanel(delivery.problem)];
     const { value } = delivery;
     const redeliver = actionButton(
@@ -184,7 +190,10 @@ export const deliveryPage = page({
         div(
           { class: 'detail' },
           div({ class: 'detail-main' }, card('What happened', trailOf(stepsOf(value))), payloadCard(value, body), curlCard(value, visit)),
-          aside({ class: 'detail-side', 'aria-label': 'Facts' }, card('Facts', factsOf(value, visit))),
+          aside(
+            { class: 'detail-side', 'aria-label': 'Facts' },
+            card('Facts', factsOf(value, tenant.ok ? tenant.value.external_links : [], visit)),
+          ),
         ),
       ),
     ];
