@@ -1,5 +1,6 @@
 import type { SubscriptionReport } from '../../domain/billing/subscription.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
+import type { Invitation, Member } from '../../domain/tenants/tenant-member.ts';
 import { TenantRead } from '../../projections/tenants/tenant.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
@@ -17,10 +18,10 @@ export const tenantHistory: HistorySubject<Tenant.Tenant, Tenant.TenantEvent> = 
   noun: 'tenant',
   fieldsOf: (tenant) => ({ ...TenantFields.parse(tenant), closes_at: tenant.closes_at }),
   entryMaps: {
-    members: { of: ({ members }) => members, show: ({ role }: Tenant.Member) => role },
+    members: { of: ({ members }) => members, show: ({ role }: Member) => role },
     invitations: {
       of: ({ invitations }) => invitations,
-      show: ({ expires_at, key_id }: Tenant.Invitation) => ({ expires_at, accepted: key_id !== null }),
+      show: ({ expires_at, key_id }: Invitation) => ({ expires_at, accepted: key_id !== null }),
     },
     role_permissions: { of: ({ role_permissions }) => role_permissions, show: (labels) => labels },
     subscriptions: {

@@ -2,7 +2,8 @@ import { hasChecksum, withChecksum } from '../checksum.ts';
 import { isSameDigest, NO_DIGEST } from '../digest.ts';
 import { Refusal } from '../refusal.ts';
 import { memberOf } from './member.ts';
-import { assertExists, type Invitation, type Tenant, type TenantEvent } from './tenant.ts';
+import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
+import type { Invitation } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
 /** An invitation can be accepted for this many hours. */

@@ -2,7 +2,8 @@ import type { Agent } from '../agents/agent.ts';
 import { ownersOf } from '../agents/agent-roles.ts';
 import { checkLimit, type Limits } from '../billing/plan.ts';
 import { conflict, Refusal } from '../refusal.ts';
-import { assertExists, type Member, type Tenant, type TenantEvent } from './tenant.ts';
+import { assertExists, type Tenant, type TenantEvent } from './tenant.ts';
+import type { Member } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
 /** Returns a member of the tenant. @throws Refusal not_found */

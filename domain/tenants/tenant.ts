@@ -2,11 +2,12 @@ import type { SkillVisibilityScope } from '../agents/agent.ts';
 import { DEFAULT_ROLE_PERMISSIONS, type RolePermissions } from '../agents/role-permissions.ts';
 import { changedFields } from '../aggregate.ts';
 import type { PlanStatus, SubscriptionReport, Subscriptions } from '../billing/subscription.ts';
-import { type EventRef, type Recorded, sortKey } from '../event.ts';
+import { type Recorded, sortKey } from '../event.ts';
 import { type ById, type Transient, withEntry, withoutEntry } from '../immutable-record.ts';
 import { conflict, Refusal, slugTaken } from '../refusal.ts';
 import type { ExternalLink } from './external-link.ts';
 import { type Erasure, evolveErasure, type TenantErasureEvent } from './tenant-erasure.ts';
+import type { Invitation, Member } from './tenant-member.ts';
 import type { TenantRole } from './tenant-role.ts';
 
 export const category = 'tenant';
@@ -43,19 +44,6 @@ export type TenantSettings = Pick<
   'name' | 'billing_email' | 'allow_superadmin_access' | 'default_skill_visibility_scope' | 'external_mail_enabled' | 'external_links'
 >;
 
-/**
- * A member of the tenant. `by` is the event that gave the member their present role. `since` is the sort key of the log
- * position at which the membership began.
- */
-export type Member = { role: TenantRole; created_at: string; since: string; by: EventRef };
-
-/**
- * The latest invitation of a member, with which they can get an API key once. `digest` is the HMAC-SHA-256 of its token
- * in hex. `key_id` is null until the invitation is accepted. `max_role` is the highest role of the key (null: no limit;
- * absent in the event: ADMIN).
- */
-export type Invitation = { digest: string; issuer_id: string; expires_at: string; key_id: string | null; max_role: 'ADMIN' | null };
-
 export type Tenant = {
   status: TenantStatus;
   id: string;
@@ -68,7 +56,6 @@ export type Tenant = {
   allow_superadmin_access: boolean;
   default_skill_visibility_scope: SkillVisibilityScope;
   external_mail_enabled: boolean;
-  /** Links to other systems, such as one that shows traces. */
   external_links: readonly ExternalLink[];
   is_suspended: boolean;
   paid: boolean;
