@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * `minMs` is the delay before the first retry. The delay doubles with every failure, up to `maxMs`. `jitter` 0.25
- * varies each delay by ±25 %.
+ * `minMs` is the delay before the first retry. The delay doubles with every failure, up to `maxMs`. `jitter` varies
+ * each delay at random: 0.25 means by ±25 %.
  */
 export type BackoffOptions = { readonly minMs: number; readonly maxMs: number; readonly jitter?: number };
 
@@ -15,7 +15,10 @@ export type Backoff = {
   readonly reset: () => void;
 };
 
-/** The delay in milliseconds before the next attempt. `failures` is the number of failures in a row, 1 or more. */
+/**
+ * Returns the delay in milliseconds before the next attempt. `failures` is the number of consecutive failures, 1 or
+ * more.
+ */
 export const retryDelay = ({ minMs, maxMs, jitter = 0 }: BackoffOptions, failures: number): number =>
   Math.min(maxMs, minMs * 2 ** Math.max(0, failures - 1)) * (1 + jitter * (2 * Math.random() - 1));
 

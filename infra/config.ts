@@ -24,7 +24,7 @@ const webUrl = checkedText('must be a URL that begins with http:// or https://, 
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
 });
 
-/** A URL to which the platform posts. Its path and query can contain a secret. */
+/** A URL to which the platform posts. Its path and query may contain a secret. */
 const postUrl = checkedText('must be a URL that begins with http:// or https://, without a user or fragment', (value) => {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, hash } = new URL(value);
@@ -53,7 +53,7 @@ const isHostAndPort = (text: string): boolean => {
   const at = text.lastIndexOf(':');
   return at > 0 && isHost(text.slice(0, at).replace(/^\[(.*)\]$/, '$1')) && isPort(text.slice(at + 1));
 };
-/** Whether a text is a host name that URLs take for a malformed IPv4 address, such as 300.1.1.1. */
+/** Whether a text is a host name that URL parsers treat as a malformed IPv4 address, such as 300.1.1.1. */
 const endsInNumber = (text: string): boolean => isIP(text) === 0 && /(^|\.)(\d+|0x[0-9a-f]*)(:\d+)?$/i.test(text);
 const isEgress = (text: string): boolean => isRange(text) || (!endsInNumber(text) && isHost(text)) || isEgressPort(text);
 const isEgressPort = (text: string): boolean => isHostAndPort(text) && !endsInNumber(text.slice(0, text.lastIndexOf(':')));
@@ -63,7 +63,7 @@ const hostAndPort = (text: string): { host: string; port: number } => {
   return { host, port: Number(text.slice(at + 1)) };
 };
 const isOrigin = (text: string): boolean => text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
-/** Whether a host name in a URL is that of this machine. */
+/** Whether a host name in a URL means this machine. */
 export const isLoopbackHost = (host: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(host);
 const isIssuer = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
@@ -92,7 +92,9 @@ const isAccountSeed = (text: string): boolean => {
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const anyText = z.string().optional();
 
-/** Every environment variable with a fixed name. Those whose name contains a provider or a host are read separately. */
+/**
+ * Every environment variable with a fixed name. Variables whose names contain a provider or a host are read separately.
+ */
 const variables = z.object({
   PORT: checkedText('must be a port number from 1 to 65535', isPort).transform(Number).default(4100),
   HOST: checkedText('must be a host name or an IP address', isHost).default('127.0.0.1'),
@@ -160,14 +162,14 @@ export type OAuthClient = { readonly clientId: string; readonly clientSecret: st
  * absolute.
  */
 export type Config = Omit<PlainConfig, 'publicUrl' | 'masterKeyFile'> & {
-  /** The URL at which clients reach the platform, without a slash at its end. */
+  /** The URL at which clients reach the platform, without a trailing slash. */
   readonly publicUrl: string;
   readonly masterKeyFile: string;
-  /** OAuth clients by provider, in lower case. */
+  /** Maps the names of providers, in lower case, to OAuth clients. */
   readonly oauth: Readonly<Record<string, OAuthClient>>;
   /**
-   * Git tokens by host. The host comes from the variable's name: GIT_TOKEN_GIT_EXAMPLE_COM is for git.example.com. One
-   * underscore stands for a dot, two for a hyphen.
+   * Maps hosts to Git tokens. The host comes from the name of the variable: GIT_TOKEN_GIT_EXAMPLE_COM is for
+   * git.example.com. One underscore stands for a dot, two for a hyphen.
    */
   readonly gitTokens: Readonly<Record<string, string>>;
 };
@@ -222,7 +224,7 @@ const checkIssuer = ({ OIDC_ISSUER, OIDC_AUDIENCE, OIDC_CLIENT_ID }: Variables):
     throw new Error('OIDC_ISSUER is missing: OIDC_AUDIENCE and OIDC_CLIENT_ID need it');
 };
 
-/** Checks that the variables of mail that need MAIL_DOMAIN have it. */
+/** Checks that MAIL_DOMAIN is set if a variable that needs it is set. */
 const checkMail = ({ MAIL_DOMAIN, SMTP_URL, SMTP_LISTEN }: Variables): void => {
   if (!MAIL_DOMAIN && (SMTP_URL || SMTP_LISTEN)) throw new Error('MAIL_DOMAIN is missing: SMTP_URL and SMTP_LISTEN need it');
 };

@@ -33,7 +33,9 @@ const exit = (line, code = 1) => {
 const platform = `${process.platform}-${process.arch}`;
 const isMusl = () => process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime;
 
-/** The file with the hash of the lock file from which packages were last installed for this purpose (start or test). */
+/**
+ * Returns the path of the file with the hash of the lock file that was last installed for this purpose (start or test).
+ */
 const stampOf = (kind) => join(modules, `.annals-${kind}`);
 const read = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 const hash = createHash('sha256')
@@ -62,8 +64,8 @@ const run = ([command, ...args], stdio) =>
     child.once('close', (code) => resolve(code ?? 1));
   });
 
-// Shows only npm's errors. Its warnings about the version of Node concern the machine's Node, which runs only this
-// script.
+// These options show only npm's errors. Its warnings about the version of Node concern the machine's Node, which runs
+// only this script.
 const QUIET = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /**
@@ -79,8 +81,8 @@ const installPackages = (...options) => {
 const matches = (allowed, actual) => allowed === undefined || [allowed].flat().includes(actual);
 
 /**
- * The optional packages of the lock file that match this platform: Node and PostgreSQL. They make up nine tenths of the
- * download.
+ * Returns the optional packages of the lock file that match this machine: Node and PostgreSQL. They make up nine tenths
+ * of the download.
  */
 const binaries = () =>
   Object.entries(JSON.parse(read(join(root, 'package-lock.json'))).packages)
@@ -144,7 +146,7 @@ const installInParallel = async (work) => {
 
 const install = async () => {
   if (purpose === 'test') return installPackages();
-  // Remove what an interrupted installation has left behind.
+  // This removes the remains of an interrupted installation.
   for (const name of readdirSync(root)) if (name.startsWith(WORK)) rmSync(join(root, name), { recursive: true, force: true });
   const work = mkdtempSync(join(root, WORK));
   try {

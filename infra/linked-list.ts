@@ -1,18 +1,19 @@
-/** An item of a list. It knows its neighbours only while it is in the list. */
+/** An item of a list. It refers to its neighbours only while it is in the list. */
 export type ListItem<T> = { readonly value: T; previous: ListItem<T> | null; next: ListItem<T> | null };
 
 export type LinkedList<T> = {
   readonly add: (value: T) => ListItem<T>;
-  /** Does nothing if the item is no longer in the list. */
+  /** Removes an item. Does nothing if the item is no longer in the list. */
   readonly remove: (item: ListItem<T>) => void;
-  /** The values in the order in which they were added, as of now. */
+  /** Returns the present values in the order in which they were added. */
   readonly values: () => T[];
 };
 
 /**
- * A list from which any item can be removed. For items that come and go with each request, use it in place of a Set: a
- * Set replaces its table again and again, and the garbage collector treats what the old tables name as used until its
- * next full run. So requests that are long over, with their bodies, would be moved to the old generation.
+ * Creates a list from which any item can be removed. Use it instead of a Set for items that are added and removed with
+ * each request: a Set replaces its internal table again and again, and until the next full garbage collection,
+ * everything that an old table refers to counts as used. So requests that ended long ago would be moved to the old
+ * generation, with their bodies.
  */
 export const createLinkedList = <T>(): LinkedList<T> => {
   let first: ListItem<T> | null = null;

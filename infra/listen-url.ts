@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** The URL of a host and port that the HTTP service listens on. An IPv6 host is put in brackets. */
+/** Returns the URL for a host and port on which the HTTP service listens. An IPv6 host is put in brackets. */
 export const listenUrl = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
@@ -10,5 +10,8 @@ export const listenUrl = ({ host, port }: { readonly host: string; readonly port
  */
 export const loopback = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
-/** Returns the link that signs a browser in with this code. No server, proxy or log gets the part after `#`. */
+/**
+ * Returns the link that signs a browser in with this code. The code is after `#`, so that no server, proxy or log
+ * receives it.
+ */
 export const signInUrl = (publicUrl: string, code: string): string => `${publicUrl.replace(/\/$/, '')}/console/in#${code}`;

@@ -13,12 +13,12 @@ export type ProcessLock = { readonly release: () => void };
  * @returns undefined if another process holds the lock @throws Error if the file cannot be opened
  */
 export const lockFile = (file: string): ProcessLock | undefined => {
-  // Closing any descriptor of a file releases all locks of this process on it. So an existing file, which this process
-  // may have locked already, is not opened here.
+  // Closing any descriptor of a file releases all locks of this process on it. This process may have locked an existing
+  // file already, so an existing file is not opened here.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // This transaction is never committed. It holds the lock until the database is closed.
+    // This transaction is never committed; it holds the lock until the database is closed.
     database.exec('begin exclusive');
   } catch (error) {
     database.close();

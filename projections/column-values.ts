@@ -66,7 +66,7 @@ const escapedObject = (value: object, depth: number): unknown => {
   return Object.fromEntries([...entries].sort(([one], [other]) => byLengthThenText(one, other)));
 };
 
-/** Checks how deeply a value is nested. @throws Error if it is nested too deeply to be written as JSON */
+/** Checks that a value is not nested too deeply. @throws Error if it is nested too deeply to be written as JSON */
 export const assertDepth = (value: unknown, depth = 0): void => {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) fail(`is nested deeper than ${MAX_DEPTH}`);
@@ -100,7 +100,7 @@ const converters: Record<ColumnType, (value: unknown) => unknown> = {
 export const columnValue = (type: ColumnType, value: unknown): unknown =>
   value === null || value === undefined ? null : converters[type](value);
 
-/** Checks that a value can be indexed. @throws Error if it is a text that is too long for an index */
+/** Checks that a value is not too long for an index. @throws Error if it is a text that is too long */
 export const assertIndexable = (value: unknown): void => {
   if (typeof value !== 'string' || value.length * 3 <= MAX_INDEXED_BYTES) return;
   if (Buffer.byteLength(value) > MAX_INDEXED_BYTES) fail(`is too long to be indexed (more than ${MAX_INDEXED_BYTES} bytes)`);

@@ -48,7 +48,7 @@ const rangesAfter = (rows: Rows, { value, id, descending }: SortKey, after: Page
   return descending ? [others] : [others, rows.where(value, 'is', null)];
 };
 
-/** The rows of a page in order, and one more row if there is a next page. */
+/** Selects the rows of a page in order, and one more row if there is a next page. */
 const pageRows = (db: Kysely<Tables>, list: ListQuery<never>, rows: Rows, { sort, limit, after }: PageShape) => {
   const { table, doc, tieBreak, includesDeleted } = list;
   const alias = aliasOf(rows);
@@ -90,8 +90,8 @@ export const page = <Args extends QueryArgs>(db: Kysely<never>, list: ListQuery<
 };
 
 /**
- * One element of the array of a column's values. The rows come in the order of the page, so the array is in that order,
- * too. (A template, because Kysely has no expression for an element of an array.)
+ * Returns one element of the array of a column's values. The rows have the order of the page, and so has the array.
+ * (This is a template, because Kysely has no expression for an element of an array.)
  */
 const elementOf = (column: 'value' | 'id', index: Expression<unknown>) => sql`(array_agg(${sql.ref(`page.${column}`)}))[${index}]`;
 
@@ -111,7 +111,7 @@ const joinFast = (db: Kysely<Tables>, rows: ReturnType<typeof pageRows>, { limit
     ];
   });
 
-/** (Templates for the window functions, because Kysely has no window frames.) */
+/** (The window functions are templates, because Kysely has no window frames.) */
 const joinMeasured = (db: Kysely<Tables>, rows: ReturnType<typeof pageRows>, { limit }: PageShape) => {
   const numbered = db
     .selectFrom(rows.as('row'))

@@ -4,12 +4,12 @@ import type { Table } from './table.ts';
 export type Key = Readonly<Record<string, string>>;
 export type Row = Record<string, unknown>;
 
-/** An item of a list in a row. Its event identifies it: in one list, every item has another `event_id`. */
+/** An item of a list in a row. Its `event_id` identifies it within the list. */
 export type ListItem = Row & { readonly event_id: string };
 
 /**
- * More that a `patch` can do. `ifEqual`: `fields` are changed only if the row has these values. `items`: adds items to
- * the ends of lists, in any case. An item replaces one with the same `event_id`.
+ * Options of a `patch`. `ifEqual`: `fields` are changed only if the row has these values. `items`: these items are
+ * appended to lists even if `ifEqual` does not match. An item replaces the one with the same `event_id`.
  */
 export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<Record<string, readonly ListItem[]>> };
 
@@ -17,8 +17,8 @@ export type PatchOptions = { readonly ifEqual?: Row; readonly items?: Readonly<R
 export type RowRef = { readonly table: string; readonly key: Key };
 
 /**
- * Fields that an event alone does not determine. `complete` gets the rows that `reads` names, as they are just before
- * the change; null if there is no such row. It must be pure. The tables that it reads need `isReadByChanges`.
+ * Returns fields that depend on other rows. `complete` gets the rows that `reads` names, in their state just before the
+ * change; null for a row that does not exist. It must be pure. The tables that it reads need `isReadByChanges`.
  */
 export type Derivation = {
   readonly reads: Readonly<Record<string, RowRef>>;
@@ -26,8 +26,8 @@ export type Derivation = {
 };
 
 /**
- * What an event does to a row. `patch` and `add` need an existing row. If it does not exist, the event is parked. In a
- * table that has only counters, `add` creates the row instead.
+ * A change that an event makes to a row. `patch` and `add` need an existing row; if there is none, the event is parked.
+ * In a table that has only counters, `add` creates the row instead.
  */
 export type Change =
   | { readonly op: 'insert'; readonly table: string; readonly row: Row; readonly derived?: Derivation }
@@ -54,7 +54,7 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
   readonly categories: readonly string[] | '*';
   readonly tables: readonly Table[];
   readonly on: { readonly [T in E['type']]: Handler<Extract<E, { type: T }>> };
-  /** Handles every event whose type has no entry in `on`. A projection of all events needs this. */
+  /** Handles every event whose type has no entry in `on`. Needed if the projection handles all event types. */
   readonly every?: (event: Recorded) => Changes;
   /**
    * For each event type, the newest version of its data that the projection can handle; 1 if the type is not listed. An
@@ -67,7 +67,10 @@ export type Projection<E extends DomainEvent = DomainEvent> = {
 export type AnyProjection = Omit<Projection, 'on'> & { readonly on: Readonly<Record<string, Handler<never>>> };
 
 export const insert = (table: string, row: Row): Change => ({ op: 'insert', table, row });
-/** Inserts a row some of whose fields depend on other rows; a row of the same stream with this key is replaced. */
+/**
+ * Inserts a row, of which some fields depend on other rows. An existing row with this key from the same stream is
+ * replaced.
+ */
 export const insertDerived = (table: string, row: Row, derived: Derivation): Change => ({ op: 'insert', table, row, derived });
 export const patch = (table: string, key: Key, fields: Row, options: PatchOptions = {}): Change => ({
   op: 'patch',

@@ -2,7 +2,9 @@ import { type Compilable, type Kysely, type SelectQueryBuilder, sql } from 'kyse
 import type { Database } from './database.ts';
 import type { Table } from './table.ts';
 
-/** The values of a query. A value that is undefined is absent: the query is then built without it. */
+/**
+ * The arguments of a query. An undefined value means that the argument is absent; the query is then built without it.
+ */
 export type QueryArgs = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
 
 /**
@@ -67,19 +69,19 @@ export const containsPattern = (text: string): string => `%${escapePattern(text)
 /** Returns the pattern for `like` that finds the values that start with this text. */
 export const prefixPattern = (text: string): string => `${escapePattern(text)}%`;
 
-/** How many characters of the searched texts the index for searches by the start of a text contains. */
+/** The number of characters of a search key. Longer searched texts are cut to this length in the index. */
 export const SEARCH_KEY_LENGTH = 64;
 
 /**
- * The start of the searched texts of a row in lower case, as an index of the table contains it. (A template, because
- * Kysely has no collations.)
+ * Returns the search key of a row: the start of its searched text in lower case, as an index of the table contains it.
+ * (This is a template, because Kysely has no collations.)
  */
 export const searchKey = (alias: string) =>
   sql<string>`lower(left(${sql.ref(`${alias}.search`)}, ${sql.lit(SEARCH_KEY_LENGTH)})) collate "C"`;
 
 /**
- * The range of the search keys that start with this text: from `from` on, but before `to`. Null if the text is longer
- * than a search key.
+ * Returns the range of the search keys that start with this text: from `from`, up to but not including `to`. Null if
+ * the text is longer than a search key.
  */
 export const searchKeyRange = (text: string): { readonly from: string; readonly to: string } | null => {
   const from = text.toLowerCase();

@@ -3,20 +3,22 @@ import type { z } from 'zod';
 export type ColumnType = 'text' | 'boolean' | 'integer' | 'bigint' | 'double precision' | 'timestamptz' | 'jsonb';
 
 /**
- * A table of a projection. `columns` hold the values that queries filter and sort by; documents hold the rest.
- * Each entry of `docs` becomes a text column with the row as JSON. The JSON is rendered through the schema of the
- * document when the row is written. So a field that the schema does not name cannot leak, and reads need not parse the
- * JSON.
- * When a row is loaded, its columns win over the fields of documents, and an earlier document wins over a later one. A
- * column that an insert omits is null; a counter is 0. Times are in UTC with milliseconds. Every table also has the
- * columns `revision` and `touched` (the event that last changed the row).
+ * A table of a projection. `columns` have the values that queries filter and sort by. Each entry of `docs` is a
+ * document: a text column with the JSON of the row. The JSON is rendered with the schema of the document when the row
+ * is written. So a field that is not in the schema cannot leak, and reads need not parse the JSON. When a row is
+ * loaded, a column takes precedence over a field of a document, and an earlier document over a later one. A column that
+ * an insert omits is null; a counter is 0. Times are in UTC with milliseconds. Every table also has the columns
+ * `revision` and `touched` (the event that last changed the row).
  */
 export type Table = {
   readonly name: string;
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, ColumnType>>;
   readonly docs: Readonly<Record<string, z.ZodType>>;
-  /** With `withoutNull`, an index leaves out the rows in which this column is null. So it costs them no time. */
+  /**
+   * With `withoutNull`, an index leaves out the rows in which this column is null, so that writing them is not slowed
+   * down.
+   */
   readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean; readonly withoutNull?: string }[];
   /**
    * The category of the streams whose revisions this table stores. A row stores the revision of the stream with the
@@ -26,7 +28,7 @@ export type Table = {
   /** A boolean column that marks soft-deleted rows. Look-ups and lists do not return a row in which it is true. */
   readonly softDelete?: string;
   /**
-   * Text columns that users search. Postgres derives the column `search` from them and keeps a trigram index on it, so
+   * Text columns that users search. Postgres derives the column `search` from them and has a trigram index on it, so
    * that a search for a part of a text reads only few rows. Another index serves searches for the start of the first
    * column.
    */
@@ -34,11 +36,11 @@ export type Table = {
   /** Each row is written once, by one event, and never changes. So the projection writer does not cache it. */
   readonly appendOnly?: boolean;
   /**
-   * Changes of other rows read rows of this table. So the projection writer caches the rows that it loads, and a fold
-   * of selected rows includes this table.
+   * Whether changes of other rows read rows of this table. If true, the projection writer caches the rows that it
+   * loads, and a fold of selected rows includes this table.
    */
   readonly isReadByChanges?: boolean;
-  /** The rows of a tenant stay when the tenant is erased. */
+  /** Whether the rows of a tenant are kept when the tenant is erased. */
   readonly isKeptAfterErasure?: boolean;
   /** The columns to which an `add` change adds. They start at 0. */
   readonly counters?: readonly string[];
@@ -46,10 +48,16 @@ export type Table = {
   readonly countersOnly?: boolean;
 };
 
-/** The names that a column with the id of the tenant may have: `of_tenant` where most rows belong to the platform. */
+/**
+ * The names of a column with the id of the tenant. `of_tenant` is used in tables whose rows mostly belong to the
+ * platform.
+ */
 const TENANT_COLUMNS = ['tenant_id', 'of_tenant'];
 
-/** Returns the column that says which tenant's erasure removes a row; null if none does. */
+/**
+ * Returns the column with the id of the tenant whose erasure removes the row; null if erasures do not remove rows of
+ * this table.
+ */
 export const tenantColumnOf = ({ columns, isKeptAfterErasure }: Table): string | null =>
   isKeptAfterErasure ? null : (TENANT_COLUMNS.find((name) => name in columns) ?? null);
 

@@ -2,7 +2,7 @@ import { add, type Change } from './projection.ts';
 import type { Table } from './table.ts';
 
 /**
- * Creates a counter of the resources of one kind in each tenant. From it, a list gets the header Total-Count without
+ * Creates a counter of the resources of one kind in each tenant, from which lists get the header Total-Count without
  * counting rows. Its table is `<noun>_counts`, with one row per tenant. `counter` is the name of the column with the
  * count.
  */

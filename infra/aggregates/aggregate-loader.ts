@@ -2,7 +2,10 @@ import type { Loaded } from '../../commands/context.ts';
 import type { AnyAggregate } from '../../domain/aggregate.ts';
 
 type Read = (aggregate: AnyAggregate, stream: string, id: string) => Promise<Loaded<unknown>>;
-/** The revision of the last event that the subscription has delivered for a stream since its load began; -1 if none. */
+/**
+ * The revision of the last event of a stream that the subscription has delivered since its load began; -1 if there was
+ * none.
+ */
 type Delivered = { revision: number };
 type RunningLoad = { readonly delivered: Delivered; readonly result: Promise<Loaded<unknown>> };
 

@@ -23,8 +23,9 @@ const weightOf = ({ state }: Loaded<unknown>): number => {
 export type MemoryBounds = { readonly capacity: number; readonly maxWeight: number };
 
 /**
- * Creates the memory of the aggregate cache: the most recently used states, by stream. A separate map remembers the
- * streams that do not exist, so that requests for missing resources cannot evict the states of existing ones.
+ * Creates the memory of the aggregate cache. One map holds the most recently used states of streams. A separate map
+ * remembers the streams that do not exist, so that requests for missing resources cannot evict the states of existing
+ * ones.
  */
 export const createAggregateMemory = ({ capacity, maxWeight }: MemoryBounds) => {
   const present = createLruMap<string, Loaded<unknown>>({ capacity, maxWeight, weightOf });

@@ -27,7 +27,7 @@ export const applyEvent = <S, E extends DomainEvent>(
   position: event.position,
 });
 
-/** Returns the state after applying `events` to the state `from`. @throws what `events` throws */
+/** Returns the state after applying `events` to the state `from`. @throws the errors of `events` */
 export const foldFrom = async <S, E extends DomainEvent>(
   aggregate: Aggregate<S, E>,
   from: Loaded<S>,

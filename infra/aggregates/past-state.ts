@@ -8,7 +8,10 @@ import { emptyAggregate, foldFrom } from './fold-from.ts';
 import { loadStream } from './snapshots.ts';
 import { throwAsRefusal } from './transact.ts';
 
-/** Yields the same events, and turns the log's errors into refusals. @throws Refusal unavailable if the log is down */
+/**
+ * Yields the same events, and converts errors of the log to refusals.
+ * @throws Refusal unavailable if the log is down
+ */
 export async function* withRefusals<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* events;
@@ -35,7 +38,11 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
 
   return {
     historyOf,
-    /** The state after the event with this revision; if it is -1, the state before the first event. @throws LogError */
+    /**
+     * Returns the state after the event with this revision. If the revision is -1, returns the state before the first
+     * event.
+     * @throws LogError
+     */
     stateAtRevision: async <S, E extends DomainEvent>(
       aggregate: Aggregate<S, E>,
       id: string,
@@ -45,7 +52,7 @@ export const createPastStates = (log: Log, cache: Pick<AggregateCache, 'peek'>) 
       return revision < 0 ? empty : loadStream(log, aggregate, stream, { known: empty, until: revision });
     },
     /**
-     * The state at a position of the log. Uses the cached state if its last event is at exactly this position.
+     * Returns the state at a position of the log. Uses the cached state if its last event is at exactly this position.
      * @throws Refusal
      */
     stateAtPosition: async <S, E extends DomainEvent>(

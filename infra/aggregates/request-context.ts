@@ -42,7 +42,7 @@ export type ContextDeps = {
   readonly blobs: BlobStore;
   readonly authorize: Authorize;
   readonly publicUrl: string;
-  /** If it is missing, no request is limited. */
+  /** If it is absent, no request is limited. */
   readonly limits?: Pick<RateLimiter, 'chargeFlow'> | undefined;
   readonly now: () => number;
 };
@@ -59,8 +59,8 @@ type Progress = {
   execution: Execution | undefined;
   at: string | undefined;
   /**
-   * The request's If-Match header. The first transaction that does not ignore it sets it to null, so that it applies
-   * only to that one.
+   * The request's If-Match header. It applies only to the first transaction that does not ignore it; that transaction
+   * sets it to null.
    */
   ifMatch: RequestInfo['ifMatch'];
   transactions: number;
@@ -78,7 +78,7 @@ type RequestState = {
 
 const NO_ACCESS: ReadonlySet<RefusalCode> = new Set(['forbidden', 'not_found', 'tenant_suspended']);
 
-/** The actor that is stored in the events of this caller. */
+/** Returns the actor to store in the events of this caller. */
 export const actorOf = (principal: Principal): Actor => {
   if (principal.kind === 'user') return { kind: 'user', id: principal.user_id, key_id: principal.key_id };
   if (principal.kind === 'runner') return { kind: 'agent', id: principal.agent_id, key_id: principal.key_id };
@@ -136,7 +136,7 @@ const tenantOf = ({ info }: RequestState, aggregate: AnyStream, tenant?: string)
 const tenantToLoad = (request: RequestState, aggregate: AnyStream, id: string, tenant?: string): string =>
   tenantOf(request, aggregate, tenant ?? (aggregate.category === 'tenant' ? id : undefined));
 
-/** The contents of one tenant. Errors of the log, which stores the keys, become refusals. */
+/** Returns the contents of one tenant. Errors of the log, which stores the keys, become refusals. */
 const blobsOf = (store: BlobStore, tenant: string): Blobs => ({
   put: (content) => store.of(tenant).put(content).catch(throwAsRefusal),
   get: (sha256) => store.of(tenant).get(sha256).catch(throwAsRefusal),

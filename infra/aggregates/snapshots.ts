@@ -5,8 +5,8 @@ import type { Log, NewEvent } from '../eventstore/event-log.ts';
 import { foldFrom } from './fold-from.ts';
 
 /**
- * Adds the state to the metadata of the first of these events, if the revisions of the events include a multiple of the
- * aggregate's interval. The state must be that before the events. Returns the events to append.
+ * Adds a snapshot to the metadata of the first of these events, if one of their revisions is a multiple of the
+ * aggregate's interval. `state` must be the state before the events. Returns the events to append.
  */
 export const withSnapshot = <S, E extends DomainEvent>(
   { snapshots }: Aggregate<S, E>,
@@ -20,18 +20,20 @@ export const withSnapshot = <S, E extends DomainEvent>(
   return events.map((event, index) => (index === 0 ? { ...event, meta: { ...event.meta, stateBefore: { version, state } } } : event));
 };
 
-/** Returns the state that is stored with the event; null if there is none of this version. */
+/** Returns the snapshot in the event: the state before it; null if the event has none of this version. */
 const snapshotIn = <S>({ id, meta: { stateBefore }, revision }: Recorded, version: number): Loaded<S> | null =>
   stateBefore?.version === version ? { id, state: stateBefore.state as S, revision: revision - 1, position: null } : null;
 
 /**
- * `known` is a state from which to start, `until` the last revision to load. Without it, the whole stream is loaded.
+ * The part of a stream to load: the events after the state `known`, up to the revision `until`. Without `until`, up to
+ * the end.
  */
 type Range<S> = { readonly known: Loaded<S>; readonly until?: number };
 
 /**
- * Reads the stream's last events back to a stored state, or to the known one. Returns the state after them; null if
- * there is neither in twice the interval: an append may contain up to `interval` events.
+ * Reads the stream backwards until it finds a snapshot or reaches the known state, and returns the state after the last
+ * event. Reads at most twice the interval, because an append may contain up to `interval` events; null if it finds
+ * neither in them.
  */
 const loadFromLastEvents = async <S, E extends DomainEvent>(
   log: Log,

@@ -47,7 +47,9 @@ export type Transaction<S, E extends DomainEvent> = {
   readonly resumed?: boolean;
 };
 
-/** The state that a decision is based on. A state from memory is not confirmed: it may be older than the log. */
+/**
+ * The state on which a decision is based. A state from memory is not confirmed, because it may be older than the log.
+ */
 type Basis<S> = { readonly loaded: Loaded<S>; readonly isConfirmed: boolean };
 
 /**
@@ -79,7 +81,8 @@ const decideOn = <S, E extends DomainEvent>(
   { loaded, isConfirmed }: Basis<S>,
 ): readonly E[] | null => {
   try {
-    // Decide before checking If-Match: a caller whom the decision refuses must not learn the resource's revision.
+    // The decision comes before the check of If-Match, because a caller whom the decision refuses must not learn the
+    // resource's revision.
     const events = decide(loaded.state);
     assertMatch(ifMatch, loaded.revision);
     return events.length > 0 || isConfirmed || trustCacheWhen?.(loaded.state) ? events : null;
@@ -97,8 +100,8 @@ type Batch<S, E extends DomainEvent> = {
 };
 
 /**
- * The state after an append. The log returns only the position of the last event. All events of the append are folded
- * with that position.
+ * Returns the state after an append. The log returns only the position of the last event, so all events of the append
+ * are folded with this position.
  */
 const stateAfter = <S, E extends DomainEvent>(
   { transaction: { aggregate, tenant, id }, stream, before, events }: Batch<S, E>,
@@ -132,7 +135,7 @@ const stateAfter = <S, E extends DomainEvent>(
  */
 export const createTransact = (log: Log, cache: AggregateCache) => {
   /**
-   * Looks for events that an earlier run of this request appended.
+   * Searches the log for events that an earlier run of this request appended.
    * @returns the state after them; null if there are none
    */
   const findOwnWrite = async <S, E extends DomainEvent>(

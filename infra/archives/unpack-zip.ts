@@ -15,7 +15,10 @@ const ENCRYPTED_FLAGS = 0x1 | 0x40 | 0x2000;
 
 const damaged = (reason: string): Refusal => badArchive('damaged', `The archive is damaged or no zip archive: ${reason}`);
 
-/** Converts an error of the library to a refusal. Its messages describe the archive only. */
+/**
+ * Throws the refusal that corresponds to an error of the library. Messages of the library describe only the archive, so
+ * users may see them.
+ */
 const refuse = (error: unknown): never => {
   if (error instanceof Refusal) throw error;
   throw damaged(error instanceof Error ? error.message.slice(0, 200) : 'it cannot be read');
@@ -50,7 +53,7 @@ const readDirectory = async (zip: ZipFile): Promise<Located[]> => {
 
 type Unpacking = { readonly zip: ZipFile; readonly counter: ReturnType<typeof createUnpackedCounter>; readonly keep: KeepFiles };
 
-/** Unpacks one file piece by piece. Returns its size, and its bytes if they are kept. */
+/** Unpacks one file in pieces. Returns its size and, if the file is kept, its bytes. */
 const unpackFile = async (
   { zip, counter, keep }: Unpacking,
   { entry, path }: Located,
@@ -76,7 +79,7 @@ const unpackFile = async (
 /** Unpacks a zip archive (see `Unpack`). No file is written. */
 export const unpackZip: Unpack = async (archive, keep) => {
   const buffer = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
-  // Bytes before the first entry could make the archive another kind of file, too.
+  // Bytes before the first entry could make the archive a file of another type, too.
   if (!buffer.subarray(0, LOCAL_HEADER.length).equals(LOCAL_HEADER)) throw damaged('it does not start with a file');
   try {
     const zip = await fromBufferPromise(buffer, { lazyEntries: true, strictFileNames: true });

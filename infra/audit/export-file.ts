@@ -5,12 +5,14 @@ import { dirname, resolve } from 'node:path';
 import { syncDirectory } from '../durable-files.ts';
 import { type ExportLineKind, exportLine } from './verify-audit-export.mjs';
 
-/** How many characters of lines are collected before they are written. */
+/** The number of characters that are collected before they are written. */
 const WRITE_CHARACTERS = 1_000_000;
 
 export type ExportWriter = { readonly line: (kind: ExportLineKind, text: string) => Promise<void> };
 
-/** Writes numbered lines, and the last line, which has the SHA-256 of all before. */
+/**
+ * Creates a writer of numbered lines. It also writes the last line, which contains the SHA-256 of all lines before it.
+ */
 const createWriter = (file: FileHandle) => {
   const hash = createHash('sha256');
   let count = 0;
@@ -35,9 +37,9 @@ const createWriter = (file: FileHandle) => {
 };
 
 /**
- * Writes an export with the lines that `fill` gives. The file appears under its name only when it is complete and on
- * the disk; if anything fails, nothing is left of it.
- * @throws Error of one line if the file exists or cannot be written, and what `fill` throws
+ * Writes an export with the lines that `fill` writes. The file appears under its name only when it is complete and
+ * durable. If anything fails, no file is left.
+ * @throws Error of one line if the file exists or cannot be written, and the errors of `fill`
  */
 export const writeExportFile = async (path: string, fill: (writer: ExportWriter) => Promise<void>): Promise<void> => {
   if (existsSync(path)) throw new Error(`${path} exists already: name a new file`);

@@ -2,7 +2,10 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NewEvent } from '../eventstore/event-log.ts';
 
-/** An event of an export, as it is appended to another log. `revision` is its number in its stream, from 0. */
+/**
+ * An event of an export in the form in which it is appended to another log. `revision` is its revision in its stream,
+ * from 0.
+ */
 export type ExportedEvent = { readonly stream: string; readonly revision: number; readonly event: NewEvent };
 
 type EventText = Pick<ExportedEvent, 'stream' | 'revision'> & {
@@ -14,14 +17,14 @@ type EventText = Pick<ExportedEvent, 'stream' | 'revision'> & {
 
 const EVENT_LINE = /^\{"line":\d+,"digest":"[\w-]{43}","event":/;
 
-/** Data that are a text are base64: the log stores bytes. */
+/** Converts an event of an export. If its data are a text, they are base64, and the log stores the bytes. */
 const exportedEventOf = ({ stream, revision, id, type, data, metadata: meta }: EventText): ExportedEvent => ({
   stream,
   revision,
   event: { id, type, data: typeof data === 'string' ? Buffer.from(data, 'base64') : data, meta },
 });
 
-/** Yields the events of an export that was verified, in log order. One of them is in memory at a time. */
+/** Yields the events of a verified export in log order. Only one of them is in memory at a time. */
 export async function* eventsOfExport(file: string): AsyncGenerator<ExportedEvent> {
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }))
     if (EVENT_LINE.test(line)) yield exportedEventOf((JSON.parse(line) as { event: EventText }).event);

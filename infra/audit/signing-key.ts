@@ -15,13 +15,13 @@ type Deps = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly now?: () => number;
-  /** Whom the event of a new key names. */
+  /** The actor of the event of a new key. */
   readonly actor?: Actor;
 };
 
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
 
-/** Where the private key of a key pair is stored. */
+/** Returns the location of the encrypted private key of a key pair. */
 export const privateKeyLocation = (key_id: string): SecretLocation => ({
   tenant: PLATFORM,
   category: AuditKey.category,
@@ -31,14 +31,14 @@ export const privateKeyLocation = (key_id: string): SecretLocation => ({
 
 const signatureOf = (key: KeyObject, text: string): string => sign(null, Buffer.from(text), key).toString('base64url');
 
-/** The JWK thumbprint of an Ed25519 key (RFC 7638). */
+/** Returns the JWK thumbprint of an Ed25519 key (RFC 7638). */
 const thumbprintOf = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
 
 const privateKeyOf = async ({ vault }: Deps, { key_id, sealed_private_key }: AuditKey.AuditKey): Promise<KeyObject> =>
   createPrivateKey((await vault.open(privateKeyLocation(key_id), sealed_private_key as never)).reveal());
 
 /**
- * Creates a key pair, which becomes the one that signs. The key before it signs the new one.
+ * Creates a key pair, which signs from now on. The previous key signs the new one.
  * @returns all keys, the newest last
  */
 const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKey.AuditKeys> => {
@@ -69,7 +69,7 @@ const addKey = async (deps: Deps, { keys }: AuditKey.AuditKeys): Promise<AuditKe
 const loadKeys = async ({ log }: Deps): Promise<AuditKey.AuditKeys> =>
   (await openAggregateCache(log, []).load(AuditKey, PLATFORM, AuditKey.KEYS_ID)).state;
 
-/** Returns the function that signs with the newest key pair. Creates the first one if there is none. */
+/** Returns the function that signs with the newest key pair. Creates a key pair if there is none. */
 export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   const loaded = await loadKeys(deps);
   const { keys } = loaded.keys.length === 0 ? await addKey(deps, loaded) : loaded;
@@ -78,13 +78,15 @@ export const openSigningKey = async (deps: Deps): Promise<SignText> => {
   return (text) => ({ signature: signatureOf(key, text), key_id: newest.key_id });
 };
 
-/** The function `sign` takes the id of a key pair; by default it uses the oldest one. `public_key` is base64url. */
+/**
+ * Signs texts. `sign` takes the id of a key pair; if none is given, it uses the oldest one. `public_key` is base64url.
+ */
 export type ReceiptSigner = {
   readonly newestKeyId: () => Promise<string>;
   readonly sign: (text: string, key_id?: string) => Promise<ReturnType<SignText> & { readonly public_key: string }>;
 };
 
-/** Creates a signer of receipts, which must stay the same when the key pair is replaced. */
+/** Creates a signer for receipts. A receipt must stay the same even if the key pair that signs heads is replaced. */
 export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   const existingKeys = async (): Promise<AuditKey.AuditKeys['keys']> => {
     const loaded = await loadKeys(deps);
@@ -102,12 +104,13 @@ export const openReceiptSigner = (deps: Deps): ReceiptSigner => {
   };
 };
 
-/** The ids of the key pairs before and after a rotation; `before` is null if there was none. */
+/** The ids of the key pairs before and after a rotation. `before` is null if there was none. */
 export type KeyRotation = { readonly before: string | null; readonly after: string };
 
 /**
- * Replaces the key pair that signs. The one before it signs the new public key. Earlier heads stay valid.
- * @throws LogError @throws Refusal unavailable
+ * Replaces the key pair that signs. The previous key signs the new public key. Earlier heads stay valid.
+ * @throws LogError
+ * @throws Refusal unavailable
  */
 export const rotateSigningKey = async (deps: Deps): Promise<KeyRotation> => {
   const loaded = await loadKeys(deps);

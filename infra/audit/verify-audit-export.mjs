@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Verifies an export of `annals export`. It needs this file, any Node.js from version 18 on, and neither a network nor
-// other packages:
+// Verifies an export of `annals export`. It needs only this file and Node.js 18 or later, no network and no other
+// packages:
 //
 //   node verify-audit-export.mjs <export file> [--key <key id>] [--anchors <file>]
 //
@@ -8,14 +8,14 @@
 // zero byte and the text of the content, as base64url. The lines come in this order:
 //
 //   manifest  the tenant, and the newest head: how many entries there are, their root, and the position of the last one
-//   key       each public key of the platform; the key before has signed it
+//   key       each public key of the platform; the previous key has signed it
 //   event     an entry of the audit log, exactly as the event log stores it: a leaf of the Merkle tree (RFC 9162)
-//   head      after its last entry, each head: the root of the tree over all entries so far, signed with Ed25519
-//   end       how many lines there are before, and the SHA-256 of their bytes
+//   head      each head, after the last entry that it covers: the root of the tree so far, signed with Ed25519
+//   end       the number of lines before this one, and the SHA-256 of their bytes
 //
-// What somebody changes in the file without the private key does not match the signed roots. What is not proved by the
-// file alone: that the first key is the platform's (compare it with the key id that you got from the platform, --key),
-// and that no newer heads exist (compare with the heads that the platform has posted to AUDIT_ANCHOR_URL, --anchors).
+// If somebody without the private key changes the file, it no longer matches the signed roots. The file alone does not
+// prove that the first key belongs to the platform (compare it with the key id that you got from the platform, --key),
+// and that no newer heads exist (compare it with the heads that the platform has posted to AUDIT_ANCHOR_URL, --anchors).
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,10 +31,10 @@ const bytesOf = (base64url) => Buffer.from(base64url, 'base64url');
 const ZERO = Buffer.of(0);
 const ONE = Buffer.of(1);
 
-/** The digest of a content. For an event, this is the hash of its leaf in the Merkle tree. */
+/** Returns the digest of a content. For an event, this is the hash of its leaf in the Merkle tree. */
 export const digestOf = (text) => sha256(ZERO, text).digest('base64url');
 
-/** One line of an export, with its line break. */
+/** Returns one line of an export, with its line break. */
 export const exportLine = (number, kind, text) => `{"line":${number},"digest":"${digestOf(text)}","${kind}":${text}}\n`;
 
 const nodeHash = (left, right) => sha256(ONE, bytesOf(left), bytesOf(right)).digest('base64url');
@@ -68,7 +68,7 @@ const isSignedBy = ({ public_key }, text, signature) => {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const LINE = /^\{"line":([1-9]\d{0,14}),"digest":"([\w-]{43})","(manifest|key|event|head|end)":(\{.*\})\}$/s;
 
-/** The parts of a line; null if it is not a line of an export. */
+/** Returns the parts of a line; null if it is not a line of an export. */
 const parseLine = (bytes) => {
   try {
     const [, number, digest, kind, text] = LINE.exec(decoder.decode(bytes));
@@ -78,7 +78,10 @@ const parseLine = (bytes) => {
   }
 };
 
-/** Yields the lines of a file as bytes, without their line breaks. The last one is empty if the file ends as it should. */
+/**
+ * Yields the lines of a file as bytes, without their line breaks. If the file ends with a line break, as it should, the
+ * last line is empty.
+ */
 async function* linesOf(path) {
   let rest = [];
   let length = 0;
@@ -95,7 +98,8 @@ async function* linesOf(path) {
   yield Buffer.concat(rest);
 }
 
-// ---- Checks of each kind of line. `state` is what the lines so far have shown; `report` names a problem in this line.
+// ---- Checks of each kind of line. `state` has the facts that the lines so far have shown; `report` reports a problem
+// in this line.
 
 const checkManifest = (state, { content }, report) => {
   if (state.line !== 1) return report('a manifest can only be the first line');
@@ -115,7 +119,8 @@ const checkKey = (state, { content }, report) => {
 };
 
 const checkEvent = (state, { digest, text }) => {
-  // The digest in the line goes into the tree. So if only the entry was changed, the root still shows all others.
+  // The digest in the line is added to the tree. So if only the entry was changed, the root still proves all other
+  // entries.
   addLeaf(state.peaks, state.size, digest);
   state.entries += 1;
   state.size += 1;
@@ -131,7 +136,7 @@ const positionIn = (text) => {
   }
 };
 
-/** Checks a head against the entries since the head before. `report` takes a range of lines, too. */
+/** Checks a head against the entries after the previous head. `report` also accepts a range of lines. */
 const checkHead = (state, { content: head }, report) => {
   const { size, root, position, at, signature, key_id, peaks } = head;
   const key = state.keys.find((known) => known.key_id === key_id);
@@ -146,7 +151,7 @@ const checkHead = (state, { content: head }, report) => {
   else if (root !== rootOf(state.peaks)) report('entries were changed, replaced or moved: they do not have the root that is signed', first);
   else if (position !== positionIn(state.lastText)) report('the head names another position than that of the last entry');
   else if (String(peaks) !== String(state.peaks)) report('the peaks of the head do not have its root');
-  // With the peaks under a signed root, the check goes on after the head whatever is wrong before it.
+  // A signed head also confirms its peaks. So the check can continue after the head, even if lines before it are wrong.
   if (isSigned && arePeaksOf(peaks, head)) Object.assign(state, { peaks: [...peaks], size });
   Object.assign(state, { lastHead: isSigned ? head : state.lastHead, first: null, isUnknown: false });
   if (state.anchors.some((anchored) => anchored.size === size && anchored.root !== root))
@@ -181,7 +186,7 @@ const checkLine = (state, bytes, problem) => {
   state.hash.update(bytes).update('\n');
 };
 
-/** Checks at the end of the file what the lines together must have. */
+/** Makes the checks of the whole file, at its end. */
 const checkWhole = (state, { key: pinned }, problem) => {
   const { line, manifest, keys, lastHead } = state;
   const report = (text, at) => problem({ line: at, last_line: at, text });
@@ -203,7 +208,10 @@ const checkWhole = (state, { key: pinned }, problem) => {
   if (newest > (lastHead?.size ?? 0)) report(`a head over ${newest} entries was anchored, but the file ends before it`, line);
 };
 
-/** The heads of a tenant in a file with one JSON object per line, as the platform posts them. */
+/**
+ * Returns the heads of a tenant from a file with one JSON object per line, in the form in which the platform posts
+ * them.
+ */
 const readAnchors = (file, tenant) => {
   if (file === undefined) return [];
   const texts = readFileSync(file, 'utf8')
@@ -215,8 +223,8 @@ const readAnchors = (file, tenant) => {
 };
 
 /**
- * Verifies an export. `key`: the id of a key that is known to be the platform's. `anchors`: a file of anchored heads.
- * Returns the problems (at most 1,000) with the range of lines of each, and how many there are.
+ * Verifies an export. `key`: the id of a key that is known to belong to the platform. `anchors`: a file of anchored
+ * heads. Returns the number of problems, and the first 1,000 of them with their ranges of lines.
  */
 export const verifyAuditExport = async (file, { key, anchors } = {}) => {
   const state = { line: 0, offset: 0, keys: [], entries: 0, heads: 0, size: 0, peaks: [], first: null, lastText: '', isUnknown: false };
@@ -250,7 +258,7 @@ export const verifyAuditExport = async (file, { key, anchors } = {}) => {
 
 // ---- Command line
 
-/** The lines of text that say what a verification has found. */
+/** Returns the lines of text that describe the result of a verification. */
 export const describeVerification = (found) => {
   const where = ({ line, last_line }) => (line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`);
   const more = found.problem_count - found.problems.length;

@@ -4,7 +4,7 @@ import { MAX_DATASET_BYTES } from '../../domain/benchmarks/dataset.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
-/** How long reading a dataset may take, with redirects, in milliseconds. */
+/** The maximum time to read a dataset, including redirects, in milliseconds. */
 const TIMEOUT_MS = 15_000;
 
 const failureOf = (error: unknown): FailedEgress => {

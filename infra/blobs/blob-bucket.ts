@@ -6,8 +6,9 @@ import { createS3Client, parseXml, S3_TIMEOUTS, type S3Request, textOf } from '.
 import { abortUpload, uploadFile } from './s3-upload.ts';
 
 /**
- * A content that was stored more recently is not sent again. Older ones are, so that their age starts anew and they are
- * not removed as orphans before an event names them. Half of the shortest grace period of `annals blobs gc`.
+ * A content that was stored less than this many milliseconds ago is not uploaded again. An older one is, so that its
+ * age starts again, and it is not removed as an orphan before an event refers to it. This is half of the shortest grace
+ * period of `annals blobs gc`.
  */
 const MAX_REUSE_AGE_MS = 1_800_000;
 const NAME = /^([a-z0-9]{1,64})\/([0-9a-f]{64})$/;
@@ -61,7 +62,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     if (await found(name)) await uploadFile(client, pathOf(name), path, false);
   };
 
-  /** Yields the pages of a listing. Each answer says how the next page is asked for. */
+  /** Yields the pages of a listing. `next` says which values of each answer request the next page. */
   async function* pages(query: Record<string, string>, next: readonly (readonly [string, string])[]): AsyncGenerator<Buffer> {
     for (let more: Record<string, string> = {}; ; ) {
       const { body } = await client.send({ method: 'GET', path: '', query: { prefix: bucket.prefix, ...query, ...more } });
@@ -89,7 +90,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
   }
 
   const remove = async (entry: StoredEntry): Promise<boolean> => {
-    // Not every store knows conditional deletions, so look first.
+    // Not every store supports conditional deletion, so the version is checked first.
     const headers = await found(entry);
     if (!headers || headers.get('etag') !== entry.version) return false;
     const { status } = await client.send({
@@ -102,7 +103,7 @@ export const openBlobBucket = (bucket: Bucket, timeouts = S3_TIMEOUTS): BlobBack
     return status !== 412 && status !== 404;
   };
 
-  /** Ends the uploads that were begun before a time and never completed. */
+  /** Aborts the uploads that were started before a time and never completed. */
   const removeDrafts = async (before: number, isDryRun: boolean): Promise<number> => {
     let count = 0;
     const next = [

@@ -31,12 +31,12 @@ const MIB = 1_024 * 1_024;
 /** The store counts as unusable if less space than this is free on its disk. */
 const MIN_FREE_BYTES = 64 * MIB;
 
-/** The end of the name of a file that `annals blobs gc` is about to remove. */
+/** The suffix of a file that `annals blobs gc` is about to remove. */
 export const REMOVAL_SUFFIX = '.removing';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Gives a file a second name. @returns whether it did; false if another file has that name */
+/** Gives a file a second name. @returns false if another file already has that name */
 const linked = async (path: string, name: string): Promise<boolean> => {
   try {
     await link(path, name);
@@ -90,17 +90,17 @@ const readHead = async (handle: FileHandle, length: number): Promise<Buffer> => 
   return head.subarray(0, filled);
 };
 
-/** The file of a content in the directory of the store. */
+/** Returns the path of the file of a content. */
 export const blobPath = (root: string, { tenant, sha256 }: BlobName): string => join(root, tenant, sha256.slice(0, 2), sha256);
 
 /**
- * Opens the file of a content. For a moment, `annals blobs gc` may have renamed it, only to find that it is needed: so
- * a missing file is looked for under its other name, too.
+ * Opens the file of a content; null if it does not exist. `annals blobs gc` may have renamed the file for a moment,
+ * only to find that it is needed, so the other name is tried, too.
  */
 const openFile = async (path: string): Promise<FileHandle | null> =>
   (await orNull(open(path, 'r'))) ?? (await orNull(open(path + REMOVAL_SUFFIX, 'r'))) ?? orNull(open(path, 'r'));
 
-/** Identifies a file, also if its times are changed. */
+/** Returns a text that identifies a file even if its times are changed. */
 const identityOf = ({ ino, birthtimeMs }: { readonly ino: number; readonly birthtimeMs: number }): string => `${ino}-${birthtimeMs}`;
 
 type Beginning = { readonly name: BlobName; readonly path: string; readonly identity: string; readonly length: number };
@@ -113,7 +113,10 @@ async function* restOf({ name, path, identity, length }: Beginning): AsyncGenera
   yield* bytesFrom(handle, length);
 }
 
-/** The nearest existing directory at or above a path: the store's own is created by the first put. */
+/**
+ * Returns the nearest existing directory at or above a path. The directory of the store itself may not exist before the
+ * first put.
+ */
 const existingDirectory = async (path: string): Promise<string> => ((await orNull(stat(path))) ? path : existingDirectory(dirname(path)));
 
 const versionOf = ({ ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number }): string => `${ino}-${mtimeMs}`;
@@ -123,15 +126,16 @@ const FILE = /^([0-9a-f]{64})(\.removing)?$/;
 
 const namesIn = async (path: string): Promise<string[]> => (await orNull(readdir(path))) ?? [];
 
-/** Gives a file that was about to be removed its name back, unless the content was stored again meanwhile. */
+/** Renames a file that was about to be removed back, unless the content was stored again meanwhile. */
 const restore = async (path: string): Promise<void> => {
   await orNull(linked(path + REMOVAL_SUFFIX, path));
   await rm(path + REMOVAL_SUFFIX, { force: true });
 };
 
 /**
- * Removes a file, unless it was stored again. It is renamed first: from then on, storing the content writes a new file
- * instead of relying on this one, and a file that was stored again in the last moment is noticed and restored.
+ * Removes a file, unless it was stored again. The file is renamed first. From then on, storing the content writes a new
+ * file instead of keeping this one. If the file was stored again just before it was renamed, this is noticed, and the
+ * file is restored.
  */
 const removeUnchanged = async (path: string, version: string): Promise<boolean> => {
   const removing = path + REMOVAL_SUFFIX;
@@ -160,7 +164,7 @@ async function* storedEntries(root: string, only?: string): AsyncGenerator<Store
       }
 }
 
-/** Whether the content is stored and intact. If so, it counts as stored now. */
+/** Whether the content is stored and intact. If so, its time of storage is set to now. */
 const renewed = async (path: string, isIntact: () => Promise<boolean>): Promise<boolean> => {
   if (!(await isIntact())) return false;
   const now = new Date();
@@ -188,8 +192,8 @@ const check = async (root: string): Promise<string> => {
 };
 
 /**
- * Stores contents as files of a directory. A file gets its name only after all its bytes are on the disk, so no crash
- * leaves a file that is incomplete.
+ * Stores contents as files of a directory. A file gets its final name only when all its bytes are durable, so no crash
+ * leaves an incomplete file.
  */
 export const openBlobDirectory = (root: string): BlobBackend => {
   const store = async (name: BlobName, { path: draft }: BlobDraft, isIntact: () => Promise<boolean>): Promise<void> => {
@@ -197,8 +201,7 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     if (!(await renewed(path, isIntact))) {
       await syncPath(draft);
       await makeDurableDirectory(dirname(path));
-      // An intact file is never replaced: someone may be reading it, and the same content is sealed differently each
-      // time.
+      // An intact file is never replaced: it may be being read, and sealing the same content again gives other bytes.
       if (!(await linked(draft, path)) && !(await renewed(path, isIntact))) await rename(draft, path);
     }
     await syncPath(dirname(path));
@@ -234,7 +237,7 @@ export const openBlobDirectory = (root: string): BlobBackend => {
     },
     list: (tenant) => storedEntries(root, tenant),
     remove: ({ version, ...name }) => removeUnchanged(blobPath(root, name), version),
-    // An interrupted put leaves only its draft, which the store removes.
+    // An interrupted put leaves only its draft, which the store itself removes.
     removeDrafts: async () => 0,
     probe: async () => void (await probe(root)),
     check: () => check(root),

@@ -7,7 +7,7 @@ import type { BlobDraft } from './blob-backend.ts';
 import { makeDurableDirectory } from './blob-directory.ts';
 import { sealBlob, sealedSizeOf } from './sealed-blob.ts';
 
-/** An error of a content's source, which is not an error of the store. Its cause is the error of the source. */
+/** An error of the source of a content, not of the store. Its cause is the error of the source. */
 export class SourceError extends Error {}
 
 async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -18,14 +18,14 @@ async function* fromSource(content: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Writes all bytes. The system may write fewer than it was asked to, so what is missing is written again. */
+/** Writes all bytes. The operating system may write fewer bytes than requested, so the rest is written again. */
 export const writeFully = async (file: FileHandle, parts: readonly Buffer[], at: number): Promise<void> => {
   const size = parts.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev(parts, at);
   if (bytesWritten < size) await writeFully(file, [Buffer.concat(parts).subarray(bytesWritten)], at + bytesWritten);
 };
 
-/** A content to seal: the key, the tenant it belongs to, and the bytes. */
+/** A content to encrypt: the key, the tenant to which it belongs, and the bytes. */
 export type Unsealed = {
   readonly key: NamedKey;
   readonly tenant: string;
@@ -52,8 +52,9 @@ export const withDraftPath = async <T>(drafts: string, use: (path: string) => Pr
 };
 
 /**
- * Seals a content into a file of the directory `drafts`, passes it to `use`, and then removes the file, unless `use`
- * has moved it. @throws SourceError if the content cannot be read
+ * Encrypts a content into a file of the directory `drafts`, passes the file to `use`, and then removes it, unless `use`
+ * has moved it.
+ * @throws SourceError if the content cannot be read
  */
 export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobDraft & StoredBlob) => Promise<void>): Promise<StoredBlob> =>
   withDraftPath(drafts, async (path) => {
@@ -62,7 +63,7 @@ export const withDraft = (drafts: string, unsealed: Unsealed, use: (draft: BlobD
     return { sha256: draft.sha256, size: draft.size };
   });
 
-/** Checks that drafts can be written. @throws Error that says why not */
+/** Checks that drafts can be written. @throws Error with the reason why they cannot */
 export const checkDrafts = (drafts: string): Promise<void> =>
   withDraftPath(drafts, (path) => writeFile(path, 'draft', { mode: 0o600, flag: 'wx' })).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${drafts}, which holds files while they are stored, cannot be written to: ${error.code}`, { cause: error });
@@ -71,8 +72,9 @@ export const checkDrafts = (drafts: string): Promise<void> =>
 const DRAFT = /^[0-9a-f]{24}$/;
 
 /**
- * Removes the drafts that were last written before a time (milliseconds since 1970): those of puts that were
- * interrupted. In a dry run, only counts them. @returns how many there were
+ * Removes the drafts of interrupted puts: those that were last written before a time (milliseconds since 1970). In a
+ * dry run, only counts them.
+ * @returns the number of drafts
  */
 export const removeOldDrafts = async (drafts: string, before: number, isDryRun: boolean): Promise<number> => {
   let count = 0;

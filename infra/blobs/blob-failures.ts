@@ -3,7 +3,10 @@ import { isDiskFull } from '../durable-files.ts';
 import { BlobReplaced } from './blob-backend.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
-/** The codes of the errors with which the system refuses access to a file or directory, or reports a broken disk. */
+/**
+ * The codes of errors that mean that the operating system refuses access to a file or directory, or that the disk
+ * fails.
+ */
 const UNUSABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'EIO', 'ENOTDIR', 'EMFILE', 'ENFILE', 'ESTALE']);
 
 const refusalOf = (error: unknown): Refusal | null => {
@@ -19,8 +22,8 @@ const refusalOf = (error: unknown): Refusal | null => {
 };
 
 /**
- * Creates the function that turns a failure of the file store into the refusal that the client sees. It reports the
- * cause, which the refusal leaves out, and throws any other error unchanged.
+ * Creates the function that throws the refusal for a failure of the file store. It reports the cause, which the refusal
+ * does not contain. It throws any other error unchanged.
  */
 export const storeFailures =
   (report: (cause: unknown) => void) =>

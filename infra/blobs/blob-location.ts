@@ -1,18 +1,18 @@
 import { isAbsolute, join, normalize } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** A bucket of an object store with the S3 API. `endpoint` is the URL of the bucket, without a slash at its end. */
+/** A bucket of an object store with the S3 API. `endpoint` is the URL of the bucket, without a trailing slash. */
 export type Bucket = {
   readonly endpoint: string;
   readonly bucket: string;
-  /** What precedes the names of the objects: empty, or a text that ends in a slash. */
+  /** The prefix of the names of all objects: empty, or a text that ends in a slash. */
   readonly prefix: string;
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 };
 
-/** Where contents are stored. */
+/** The place where contents are stored. */
 export type BlobLocation = { readonly kind: 'directory'; readonly path: string } | ({ readonly kind: 'bucket' } & Bucket);
 
 /** The valid forms of BLOBS_URL, as the error message for an invalid value lists them. */
@@ -20,10 +20,10 @@ export const BLOBS_URL_FORMS =
   'must be s3://<key id>:<secret>@<bucket>[/<prefix>]?region=<region>, https://<key id>:<secret>@<host>/<bucket>[/<prefix>][?region=<region>] ' +
   '(with / + and % in the secret percent-encoded), or file:///<directory>';
 
-/** The directory in the data directory for contents. */
+/** Returns the path of the default directory for contents, in the data directory. */
 export const blobDirectoryOf = (annalsData: string): string => join(annalsData, 'blobs');
 
-/** The BLOBS_URL of the processes that `annals start` starts, if the operator has set none. */
+/** Returns the default BLOBS_URL for the processes that `annals start` starts. */
 export const defaultBlobsUrl = (annalsData: string): string => pathToFileURL(blobDirectoryOf(annalsData)).href;
 
 const BUCKET = /^(?!\d+\.\d+\.\d+\.\d+$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -38,7 +38,8 @@ const directoryOf = (url: URL): BlobLocation | null => {
 };
 
 /**
- * The URL of a bucket of Amazon S3. A name with dots must be in the path: the certificate does not cover it as a host.
+ * Returns the URL of a bucket of Amazon S3. If the name of the bucket has dots, it is in the path, because the
+ * certificate does not cover it as a host name.
  */
 const amazonEndpoint = (bucket: string, region: string): string =>
   bucket.includes('.') ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`;

@@ -11,20 +11,23 @@ const TENANT = /^[a-z0-9]{1,64}$/;
 
 /** The contents of all tenants. */
 export type BlobStore = {
-  /** The contents of one tenant. */
+  /** Returns the contents of one tenant. */
   readonly of: (tenant: string) => Blobs;
 };
 
 export type BlobStoreOptions = {
   readonly backend: BlobBackend;
   readonly vault: Pick<Vault, 'blobKey'>;
-  /** The directory of the files that are being sealed. For a store in a directory, on the same disk as that one. */
+  /**
+   * The directory of the files that are being encrypted. If the contents are stored in a directory, it must be on the
+   * same disk.
+   */
   readonly drafts: string;
-  /** Receives the causes of refusals, such as an answer of the object store. */
+  /** Called with the causes of refusals, such as an answer of the object store. */
   readonly report?: (cause: unknown) => void;
 };
 
-/** Creates the store of all tenants' contents. Every content is sealed with a key of its tenant. */
+/** Creates the store of all tenants' contents. Every content is encrypted with a key of its tenant. */
 export const createBlobStore = (options: BlobStoreOptions): BlobStore => {
   const { backend, vault, drafts, report = () => {} } = options;
   const { opened, isIntact } = createBlobReader(options);
@@ -71,5 +74,5 @@ const refuse = async (): Promise<never> => {
   throw new Refusal('not_configured', 'This platform has no file store: its operator must set BLOBS_URL');
 };
 
-/** The store of a process without one: every use of it is refused. */
+/** The store of a process that has none configured: every use is refused. */
 export const withoutBlobStore: BlobStore = { of: () => ({ put: refuse, get: refuse, exists: refuse }) };

@@ -3,13 +3,13 @@ import type { CreateTypeDetector, DetectContentType } from '../../commands/files
 const UNKNOWN = 'application/octet-stream';
 const TEXT = 'text/plain';
 
-/** Types whose files a browser could run as a page of ours. They are shown as plain text. */
+/** Matches content types that a browser could run as a page of the platform. Such files are shown as plain text. */
 const ACTIVE = /^(text\/|image\/svg|application\/(xml|xhtml|javascript)|.*\+xml$)/;
 
-/** How many bytes at the start of a content tell its type. */
+/** The number of bytes at the start of a content from which its type is detected. */
 const HEAD_BYTES = 262_144;
 
-/** Creates the function that tells whether all bytes so far are a text in UTF-8 without NUL. */
+/** Creates a function that returns whether all bytes so far are a UTF-8 text without NUL. */
 const createTextCheck = () => {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let isText = true;
@@ -24,20 +24,20 @@ const createTextCheck = () => {
   };
 };
 
-/** Finds the type of a content while it is read (see `DetectContentType`). */
+/** Creates a detector of the type of a content while it is read (see `DetectContentType`). */
 export const createTypeDetector: CreateTypeDetector = () => {
   const checkText = createTextCheck();
   const head: Uint8Array[] = [];
   let size = 0;
   return {
     add: (bytes) => {
-      // The bytes may be changed after this call.
+      // The bytes are copied, because the caller may change them after this call.
       if (size < HEAD_BYTES) head.push(bytes.slice(0, HEAD_BYTES - size));
       size += bytes.length;
       checkText(bytes, false);
     },
     type: async () => {
-      // Only uploads need the module, so it is loaded with the first one.
+      // Only uploads need this module, so it is loaded when the first one arrives.
       const { fileTypeFromBuffer } = await import('file-type');
       const found = await fileTypeFromBuffer(Buffer.concat(head)).catch(() => undefined);
       if (found) return ACTIVE.test(found.mime) ? TEXT : found.mime;
@@ -46,7 +46,7 @@ export const createTypeDetector: CreateTypeDetector = () => {
   };
 };
 
-/** Finds the content type of a file (see `DetectContentType`). */
+/** Detects the content type of a file (see `DetectContentType`). */
 export const detectContentType: DetectContentType = (bytes) => {
   const detector = createTypeDetector();
   detector.add(bytes);

@@ -6,24 +6,25 @@ import { openBlobDirectory } from './blob-directory.ts';
 import { blobDirectoryOf, defaultBlobsUrl, parseBlobsUrl } from './blob-location.ts';
 import { type BlobStore, createBlobStore, withoutBlobStore } from './blob-store.ts';
 
-/** The part of the configuration that says where contents are stored. */
+/** The part of the configuration that determines where contents are stored. */
 export type BlobConfig = { readonly blobsUrl?: string | undefined; readonly annalsData: string };
 
 /**
- * The URL of the place where a platform stores contents: BLOBS_URL, or the directory in the data directory if it
- * exists. `annals start` creates that directory. `annals serve` does not, because its processes may run on several
- * machines, of which none would see the files of the others. @returns undefined if there is no such place
+ * Returns the URL of the place where a platform stores contents: BLOBS_URL or, if it is not set, the directory in the
+ * data directory, if it exists. `annals start` creates that directory. `annals serve` does not, because its processes
+ * may run on several machines, and would not see each other's files.
+ * @returns undefined if there is no such place
  */
 export const findBlobsUrl = ({ blobsUrl, annalsData }: BlobConfig): string | undefined =>
   blobsUrl ?? (existsSync(blobDirectoryOf(annalsData)) ? defaultBlobsUrl(annalsData) : undefined);
 
-/** A place that stores contents, and the local directory of the files that are being sealed. */
+/** A place where contents are stored, and the local directory of the files that are being encrypted. */
 export type BlobPlace = { readonly backend: BlobBackend; readonly drafts: string };
 
 /** Opens a directory as a place. */
 export const openDirectoryPlace = (root: string): BlobPlace => ({ backend: openBlobDirectory(root), drafts: join(root, DRAFTS) });
 
-/** Opens the place that `findBlobsUrl` returns, without any request to it; null if there is none. */
+/** Opens the place that `findBlobsUrl` returns, without sending a request to it; null if there is none. */
 export const openBlobPlace = async (config: BlobConfig): Promise<BlobPlace | null> => {
   const location = parseBlobsUrl(findBlobsUrl(config) ?? '');
   if (!location) return null;
@@ -32,7 +33,7 @@ export const openBlobPlace = async (config: BlobConfig): Promise<BlobPlace | nul
   return { backend: openBlobBucket(location), drafts: join(config.annalsData, 'blob-drafts') };
 };
 
-/** Creates the store of the contents in a place. `report` receives the causes of refusals. */
+/** Creates the store of the contents in a place. `report` is called with the causes of refusals. */
 export const openBlobStore = (
   place: BlobPlace | null,
   vault: Pick<Vault, 'blobKey'>,

@@ -4,12 +4,12 @@ import { eventsThatKeepBlobs } from './naming-events.ts';
 
 const DIGEST = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
-/** How many contents there are, and their size in the store. */
+/** The number of contents, and their total size in the store in bytes. */
 export type BlobCount = { readonly count: number; readonly bytes: number };
 
 /**
- * `total`: what is stored. `orphans`: contents that no event names, and that are old enough. `foreign`: contents of
- * tenants that the log does not know, for example because another platform uses the same store.
+ * `total`: all stored contents. `orphans`: contents to which no event refers, and that are old enough. `foreign`:
+ * contents of tenants that the log does not know, for example because another platform uses the same store.
  */
 export type OrphanSearch = { readonly total: BlobCount; readonly foreign: BlobCount; readonly orphans: readonly StoredEntry[] };
 
@@ -19,13 +19,14 @@ export const countOf = (entries: readonly StoredEntry[]): BlobCount => ({
 });
 
 /**
- * Finds the contents that no event names. They were stored before `before` (milliseconds since 1970), because a content
- * is stored before the event that names it. Any digest in any event counts, whatever its field: so a content stays as
- * long as something might mean it. Only the events of an undone import into a memory do not count.
- * @throws LogError also if a record of the log is damaged, because it might name a content
+ * Finds the contents to which no event refers, and that were stored before `before` (milliseconds since 1970). Recent
+ * contents do not count, because a content is stored before the event that refers to it. Any digest in any field of an
+ * event counts as a reference, to be safe; only the events of undone imports into a memory do not count.
+ * @throws LogError also if a record of the log is damaged, because it might refer to a content
  */
 export const findOrphans = async (backend: BlobBackend, log: Log, before: number): Promise<OrphanSearch> => {
-  // The list comes first: what is stored after it is not considered, and what is in it may be named until now.
+  // The list is read before the log: contents that are stored later are not in it, and events until now can refer to
+  // those that are.
   const stored = await Array.fromAsync(backend.list());
   const unnamed = new Set(stored.filter(({ storedAt }) => storedAt < before).map(({ sha256 }) => sha256));
   const tenants = new Set<string>();
@@ -42,7 +43,10 @@ export const findOrphans = async (backend: BlobBackend, log: Log, before: number
   };
 };
 
-/** Removes orphans. One that was stored again meanwhile stays. @returns what was removed */
+/**
+ * Removes orphans, except those that were stored again meanwhile.
+ * @returns the number and size of the removed contents
+ */
 export const removeOrphans = async (backend: BlobBackend, orphans: readonly StoredEntry[]): Promise<BlobCount> => {
   const removed: StoredEntry[] = [];
   for (const orphan of orphans) if (await backend.remove(orphan)) removed.push(orphan);

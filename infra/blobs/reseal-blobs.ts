@@ -7,15 +7,17 @@ import { BlobDamaged, HEADER_BYTES, kidOfHeader } from './sealed-blob.ts';
 
 export type ResealOptions = BlobPlace & {
   readonly vault: Pick<Vault, 'blobKey'>;
-  /** Is called before each content that is sealed again. */
+  /** Called before each content that is sealed again. */
   readonly onReseal?: (count: number) => void | Promise<void>;
-  /** Is called with the message about a content that is left as it is. */
+  /** Called with a message about each damaged content, which is not changed. */
   readonly onDamaged?: (message: string) => void;
 };
 
 /**
- * Seals the stored contents of a tenant again that are not sealed with its newest data key. Requests can read them
- * meanwhile. @returns how many were sealed again @throws LogError, and the errors of the backend
+ * Seals the contents of a tenant again that are not encrypted with its newest data key. Requests can read them
+ * meanwhile.
+ * @returns the number of contents that were sealed again
+ * @throws LogError, and the errors of the backend
  */
 export const resealTenantBlobs = async (options: ResealOptions, tenant: string): Promise<number> => {
   const { backend, drafts, vault, onReseal = () => {}, onDamaged = () => {} } = options;

@@ -6,29 +6,29 @@ import { retryDelay } from '../backoff.ts';
 import type { Bucket } from './blob-location.ts';
 import { ObjectStoreError } from './object-store-error.ts';
 
-/** A request. `path` follows the URL of the bucket: empty, or a slash and the name of an object. */
+/** A request. `path` is appended to the URL of the bucket: it is empty, or a slash and the name of an object. */
 export type S3Request = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  /** Statuses that the caller handles, so that they are no error. */
+  /** Statuses that the caller handles itself, so that they do not cause an error. */
   readonly accept?: readonly number[];
 };
 
 export type S3Response = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
 /**
- * `requestMs` limits one attempt, without the time for its bytes. `stallMs` limits the time without a single byte of an
- * answer. After `giveUpMs`, a request is not repeated any more.
+ * `requestMs` limits one attempt, without the time to transfer its bytes. `stallMs` limits the time in which no byte of
+ * an answer arrives. After `giveUpMs`, a request is not repeated any more.
  */
 export type S3Timeouts = { readonly requestMs: number; readonly stallMs: number; readonly giveUpMs: number };
 export const S3_TIMEOUTS: S3Timeouts = { requestMs: 10_000, stallMs: 15_000, giveUpMs: 10_000 };
 
 const MAX_ATTEMPTS = 5;
 const RETRY = { minMs: 100, maxMs: 2_000, jitter: 0.5 };
-/** The slowest connection over which a part is sent or received before its attempt is given up. */
+/** The lowest transfer rate: an attempt that sends or receives a part more slowly is given up. */
 const MIN_BYTES_PER_MS = 64;
 
 const RETRIED_STATUSES = new Set([0, 429, 500, 502, 503, 504]);
@@ -52,10 +52,10 @@ export const parseXml = (text: string): Element => {
   throw new ObjectStoreError(0, 'MalformedAnswer', 'the object store sent an empty document');
 };
 
-/** The text of the first element of this name; empty if there is none. */
+/** Returns the text of the first element with this name; an empty text if there is none. */
 export const textOf = (parent: Element, name: string): string => parent.getElementsByTagName(name)[0]?.textContent ?? '';
 
-/** The error that an answer contains. S3 answers HEAD requests without a body. */
+/** Returns the error in an answer. Answers to HEAD requests have no body, so only the status is known. */
 export const errorOf = (status: number, body: string): ObjectStoreError => {
   const answer = body.includes('<Error') ? parseXml(body) : null;
   const code = (answer && textOf(answer, 'Code')) || `HTTP ${status}`;
@@ -119,7 +119,8 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
   };
 
   /**
-   * Sends a request, and repeats it if that may help. A repeat may follow an attempt that succeeded without an answer.
+   * Sends a request, and repeats it if that may help. An attempt whose answer was lost may have succeeded before the
+   * repeat.
    * @throws ObjectStoreError
    */
   const send = async (request: S3Request): Promise<S3Response> => {
@@ -132,7 +133,7 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
       }
   };
 
-  /** Yields the bytes of an answer. @throws ObjectStoreError if it breaks off or stalls */
+  /** Yields the bytes of an answer. @throws ObjectStoreError if the connection breaks or stalls */
   async function* bodyOf(request: S3Request): AsyncGenerator<Uint8Array> {
     const stalled = new AbortController();
     const inTime = async <T>(work: Promise<T>): Promise<T> => {
@@ -151,14 +152,15 @@ export const createS3Client = ({ endpoint, region, accessKeyId, secretAccessKey 
     } catch (error) {
       throw error instanceof ObjectStoreError ? error : unreachable(error);
     } finally {
-      // Closes the connection if the answer was not read to its end.
+      // This closes the connection if the answer was not read to its end.
       stalled.abort();
     }
   }
 
   /**
-   * Yields the bytes of an object from an offset on. If the connection breaks off, continues at the next byte, as long
-   * as the object is the same (`etag`). @throws ObjectStoreError
+   * Yields the bytes of an object, starting at an offset. If the connection breaks, continues at the next byte, as long
+   * as the object has not changed (`etag`).
+   * @throws ObjectStoreError
    */
   async function* bytesFrom(path: string, from: number, size: number, etag: string): AsyncGenerator<Uint8Array> {
     let [at, failures, startedAt] = [from, 0, performance.now()];

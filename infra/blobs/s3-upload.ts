@@ -4,16 +4,16 @@ import { ObjectStoreError } from './object-store-error.ts';
 import { errorOf, isTransient, parseXml, type S3Client, type S3Request, textOf } from './s3-client.ts';
 
 const MIB = 1_024 * 1_024;
-/** Larger contents are sent in parts of this size. */
+/** Contents that are larger than this are sent in parts of this size (bytes). */
 export const PART_BYTES = 8 * MIB;
 const MAX_PARTS = 10_000;
 const PARALLEL_PARTS = 2;
 const COMPLETE_ATTEMPTS = 3;
 const COMPLETE_RETRY_MS = 300;
 
-/** The answer to a write that expects no object of that name if there is one. */
+/** The status of a conditional write if an object with this name already exists. */
 const EXISTS = 412;
-/** The answer of stores that do not know such writes. */
+/** The status from stores that do not support conditional writes. */
 const NOT_IMPLEMENTED = 501;
 
 type Upload = { readonly client: S3Client; readonly path: string; readonly file: FileHandle; readonly size: number };
@@ -29,8 +29,8 @@ const readPart = async ({ file, size }: Upload, at: number, length: number): Pro
 };
 
 /**
- * Writes an object only if there is none of its name, so that no object is replaced while someone reads it. If the
- * store does not know such writes, writes it anyway.
+ * Writes an object only if none with this name exists, so that no object is replaced while it is read. If the store
+ * does not support conditional writes, writes the object unconditionally.
  */
 const writeNew = async (client: S3Client, request: S3Request, isNew: boolean): Promise<{ status: number; body: Buffer }> => {
   if (!isNew) return client.send(request);
@@ -61,7 +61,7 @@ const sendParts = async (upload: Upload, uploadId: string): Promise<string[]> =>
   return tags;
 };
 
-/** Ends an upload, so that the store frees the space of its parts. `annals blobs gc` retries what fails here. */
+/** Aborts an upload, so that the store frees the space of its parts. If this fails, `annals blobs gc` tries again. */
 export const abortUpload = async (client: S3Client, path: string, uploadId: string): Promise<void> =>
   void (await client.send({ method: 'DELETE', path, query: { uploadId }, accept: [404] }));
 
@@ -73,8 +73,8 @@ const completion = (tags: readonly string[]): Buffer => {
 };
 
 /**
- * Turns the parts into the object. S3 may report a failed completion with status 200, because it sends the status
- * before it is done. If there is an object of that name meanwhile, ends the upload instead.
+ * Combines the uploaded parts to the object. S3 may report a failed completion with status 200, because it sends the
+ * status before the completion ends. If an object with this name exists meanwhile, aborts the upload instead.
  */
 const complete = async ({ client, path }: Upload, uploadId: string, tags: readonly string[], isNew: boolean): Promise<void> => {
   const request = { method: 'POST', path, query: { uploadId }, body: completion(tags) } as const;
@@ -91,7 +91,10 @@ const complete = async ({ client, path }: Upload, uploadId: string, tags: readon
     }
 };
 
-/** Whether the object exists with this size: a write whose answer was lost may have succeeded. */
+/**
+ * Whether the object exists with this size. Checked after a failed write, because a write whose answer was lost may
+ * have succeeded.
+ */
 const isStored = async ({ client, path, size }: Upload): Promise<boolean> => {
   const { status, headers } = await client.send({ method: 'HEAD', path, accept: [404] });
   return status === 200 && Number(headers.get('content-length')) === size;
@@ -111,14 +114,12 @@ const sendMultipart = async (upload: Upload, isNew: boolean): Promise<void> => {
   }
 };
 
-/**
- * Sends a file to the store under a path. `isNew` says that no object of that path was seen. @throws ObjectStoreError
- */
+/** Uploads a file to the store under a path. `isNew`: no object with this path was seen. @throws ObjectStoreError */
 export const uploadFile = async (client: S3Client, path: string, draft: string, isNew: boolean): Promise<void> => {
   await using file = await open(draft, 'r');
   const { size } = await file.stat();
   const upload = { client, path, file, size };
-  // Awaited here, so that the file stays open until all parts are sent.
+  // The result is awaited here, so that the file stays open until all parts are sent.
   if (size > PART_BYTES) return await sendMultipart(upload, isNew);
   const body = await readPart(upload, 0, size);
   await writeNew(client, { method: 'PUT', path, headers: { 'content-type': 'application/octet-stream' }, body }, isNew);

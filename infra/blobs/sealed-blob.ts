@@ -3,13 +3,12 @@ import { lengthPrefixed, type NamedKey } from '../vault/cipher.ts';
 import type { BlobName } from './blob-backend.ts';
 
 /**
- * The format of a sealed content: a header, then the content in chunks, each encrypted with AES-256-GCM and followed by
- * its tag. All chunks but the last have the same size.
- *
- * The keys are derived from the tenant's key and a random salt, so they are used for this content only. A chunk's nonce
- * holds its number, and whether it is the last one. So a chunk that is missing, repeated, in another place or from
- * another content cannot be decrypted. The header is authenticated together with the tenant and the digest, so a sealed
- * content cannot be read under another name.
+ * The format of a sealed content: a header, followed by the content in chunks. Each chunk is encrypted with AES-256-GCM
+ * and followed by its tag. All chunks except the last have the same size.
+ * The keys are derived from the tenant's key and a random salt, so they are used for this content only. The nonce of a
+ * chunk contains its number, and whether it is the last one. So a chunk that is missing, repeated, in another place or
+ * from another content cannot be decrypted. The header is authenticated together with the tenant and the digest, so a
+ * sealed content cannot be read under another name.
  */
 const MAGIC = Buffer.from('annblob\x01', 'latin1');
 const KID_BYTES = 32;
@@ -24,7 +23,7 @@ const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
 const OPTIONS = { authTagLength: TAG_BYTES } as const;
 
-/** The size of a chunk of plain bytes. */
+/** The number of unencrypted bytes in a chunk. */
 export const CHUNK_BYTES = 256 * 1_024;
 export const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
@@ -36,7 +35,7 @@ export class BlobDamaged extends Error {
   }
 }
 
-/** The size of a sealed content. `size` is that of the plain bytes. */
+/** Returns the sealed size of a content, in bytes. `size` is the number of its unencrypted bytes. */
 export const sealedSizeOf = (size: number): number => HEADER_BYTES + size + TAG_BYTES * Math.max(1, Math.ceil(size / CHUNK_BYTES));
 
 type BlobKeys = { readonly encryption: Uint8Array; readonly mac: Uint8Array };
@@ -58,7 +57,9 @@ const nonceOf = (index: number, isLast: boolean): Buffer => {
 
 type Chunk = { readonly bytes: Buffer; readonly isLast: boolean };
 
-/** Cuts a content into chunks of equal size. The last one may be shorter. The buffer of a chunk is used again. */
+/**
+ * Divides a content into chunks of equal size; the last one may be shorter. The same buffer is used for every chunk.
+ */
 async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Chunk> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let filled = 0;
@@ -74,7 +75,10 @@ async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Arra
   yield { bytes: chunk.subarray(0, filled), isLast: true };
 }
 
-/** A content that was sealed. The header is known only at the end, because it is bound to the digest of the content. */
+/**
+ * The result of sealing a content. The header is known only at the end, because it depends on the digest of the
+ * content.
+ */
 export type Sealed = { readonly header: Buffer; readonly sha256: string; readonly size: number };
 
 /**
@@ -116,11 +120,12 @@ export const kidOfHeader = (name: BlobName, header: Buffer): string => {
   return header.toString('latin1', MAGIC.length, SIZE_AT).replace(/\0+$/, '');
 };
 
-/** What is needed to decrypt the chunks of a content whose header was verified. */
+/** The values that are needed to decrypt the chunks of a content whose header was verified. */
 export type OpenedHeader = { readonly name: BlobName; readonly encryption: Uint8Array; readonly size: number };
 
 /**
- * Verifies a header: that the key has sealed it, for this name, and that the sealed content has the size it says.
+ * Verifies a header: it must be sealed with the key and for this name, and the sealed content must have the size that
+ * the header states.
  * @throws BlobDamaged
  */
 export const openHeader = (name: BlobName, key: Uint8Array, header: Buffer, sealedSize: number): OpenedHeader => {
@@ -145,7 +150,7 @@ const openChunk = ({ name, encryption }: OpenedHeader, sealed: Buffer, index: nu
   return plain;
 };
 
-/** Cuts a stream of sealed bytes into sealed chunks. */
+/** Divides a stream of sealed bytes into sealed chunks. */
 async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const chunk = Buffer.allocUnsafe(SEALED_CHUNK_BYTES);
   let filled = 0;
@@ -162,9 +167,9 @@ async function* sealedChunksOf(sealed: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Decrypts a content, chunk by chunk. `sealed` yields the bytes after the header. Also compares the digest of all plain
- * bytes with that of the name.
- * @throws BlobDamaged before it yields a byte that was changed, and at the end if bytes are missing
+ * Decrypts a content chunk by chunk. `sealed` yields the bytes after the header. At the end, compares the digest of the
+ * decrypted bytes with the digest in the name.
+ * @throws BlobDamaged before it yields a changed byte, and at the end if bytes are missing
  */
 export async function* openBlob(opened: OpenedHeader, sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const { name, size } = opened;

@@ -14,7 +14,10 @@ const ACTOR = { kind: 'system', id: 'annals import --inspect' } as const;
 const INSPECTOR_EMAIL = 'inspector@localhost';
 const REASON = 'Imported for inspection';
 
-/** Stands in for the plan of an imported tenant. Plans belong to the platform, so an export does not have them. */
+/**
+ * The plan of an imported tenant. An export does not contain the tenant's own plan, because plans belong to the
+ * platform.
+ */
 const UNKNOWN_PLAN: Plan.PlanFields = {
   slug: 'not-exported',
   name: 'Not exported',
@@ -24,9 +27,9 @@ const UNKNOWN_PLAN: Plan.PlanFields = {
 };
 
 /**
- * Adds to an imported tenant a member who may read everything, and returns an API key of theirs that may only read. A
- * suspended tenant is resumed, because nobody could read it otherwise. Returns null if the tenant was closed: then
- * nobody can read it over HTTP.
+ * Adds a member who may read everything to an imported tenant, and returns a read-only API key of this member. Resumes
+ * a suspended tenant, which could not be read otherwise. Returns null if the tenant was closed, because a closed tenant
+ * cannot be read over HTTP.
  * @throws LogError
  */
 export const addInspector = async (log: Log, masterKeyFile: string, tenant_id: string): Promise<string | null> => {

@@ -8,23 +8,29 @@ import type { Expected } from './health-checks.ts';
 const TIMEOUT_MS = 4_000;
 const DAY_MS = 86_400_000;
 const MIN_CERTIFICATE_DAYS = 14;
-/** Tokens of users whose time of issue is further ahead are refused. */
+/**
+ * The maximum time in milliseconds by which a clock may be ahead. Tokens of users that are issued further in the future
+ * are refused.
+ */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 const LARGE_CLOCK_DIFFERENCE_MS = 2_000;
-/** The header Date has no fractions of a second. */
+/** The precision of the header Date in milliseconds: it has no fractions of a second. */
 const DATE_HEADER_RESOLUTION_MS = 1_000;
 const HTTPS_PORT = 443;
 
 type Measured = { readonly name: string; readonly differenceMs: number };
 
-/** How far the clock of Postgres is ahead of this machine's. */
+/** Measures how far the clock of Postgres is ahead of this machine's clock. */
 const postgresClock = async (client: pg.Client): Promise<Measured> => {
   const startedAt = Date.now();
   const now = await databaseTime(client);
   return { name: 'Postgres', differenceMs: Math.round(now - (startedAt + Date.now()) / 2) };
 };
 
-/** How far the clock of the HTTP service is ahead of this machine's, in whole seconds; null if it does not answer. */
+/**
+ * Measures how far the clock of the HTTP service is ahead of this machine's clock, in whole seconds; null if the
+ * service does not answer.
+ */
 export const serviceClock = async (url: string): Promise<Measured | null> => {
   const startedAt = Date.now();
   const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null);
@@ -34,7 +40,7 @@ export const serviceClock = async (url: string): Promise<Measured | null> => {
   return { name: 'the service', differenceMs: Math.abs(difference) <= DATE_HEADER_RESOLUTION_MS ? 0 : Math.round(difference) };
 };
 
-/** Judges how far clocks differ from this machine's. The clock of a service that does not answer is null. */
+/** Returns the result for the differences between clocks. A null entry is a service that did not answer. */
 export const judgeClocks = (clocks: readonly (Measured | null)[]): Result => {
   const known = clocks.filter((clock) => clock !== null);
   const differences = known.map(({ name, differenceMs }) => `${name}: ${differenceMs} ms`).join(', ');
@@ -45,7 +51,7 @@ export const judgeClocks = (clocks: readonly (Measured | null)[]): Result => {
   return largest > LARGE_CLOCK_DIFFERENCE_MS ? warn(message, advice) : ok(message);
 };
 
-/** Compares the clock of this machine with those of Postgres and of the service. */
+/** Compares the clocks of Postgres and of the service with the clock of this machine. */
 export const checkClocks = async (client: pg.Client, serviceUrl: string): Promise<Result> =>
   judgeClocks([await postgresClock(client), await serviceClock(serviceUrl)]);
 
@@ -79,7 +85,7 @@ export const checkCertificate = async (publicUrl: string): Promise<Result> => {
 
 const causeOf = (error: Error): string => String((error.cause as { code?: string } | undefined)?.code ?? error.message);
 
-/** Checks that PUBLIC_URL leads to this platform. `isSet`: whether PUBLIC_URL is set. */
+/** Checks that the URL PUBLIC_URL reaches this platform. `isSet`: whether PUBLIC_URL is set. */
 export const checkPublicUrl = async (publicUrl: string, isSet: boolean, { isKnown, platform }: Expected): Promise<Result> => {
   if (!isSet) return none('not looked at: PUBLIC_URL is not set');
   const answer = await fetch(`${publicUrl}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);

@@ -35,7 +35,10 @@ const checkedName = (name: string): string => {
   return data;
 };
 
-/** Creates an API key of the platform's super-admin and prints its text, only this once. @returns the exit code */
+/**
+ * Creates an API key of the platform's super-admin and prints its text, which cannot be printed again.
+ * @returns the exit code
+ */
 export const createAdminKey = async (config: Config, name: string): Promise<number> => {
   const checked = checkedName(name);
   const { id, state } = await withContext(config, (ctx) => createSuperAdminKey(ctx, checked, 'annals keys create'));
@@ -81,7 +84,10 @@ export const listAdminKeys = async (config: Config): Promise<number> => {
   }
 };
 
-/** Prints a well-formed random API key, which no platform knows yet, for ANNALS_ADMIN_KEY. @returns the exit code */
+/**
+ * Prints a random well-formed API key, to be used as ANNALS_ADMIN_KEY. No platform knows it yet.
+ * @returns the exit code
+ */
 export const printNewKey = (): number => {
   console.log(buildKey(randomText(BASE62, 8), randomText(BASE62, 32)));
   return 0;

@@ -19,8 +19,8 @@ const argumentsOf = <T extends ArgsDef>(command: CommandDef<T>): ArgsDef => (com
 const isMissing = (value: unknown): boolean => typeof value === 'string' && (value.trim() === '' || value.startsWith('--'));
 
 /**
- * Refuses unknown options, empty values and extra words. The library citty would accept them and run something else
- * than the user meant.
+ * Refuses unknown options, empty values and extra words. The library citty would accept them, and run something that
+ * the user did not intend.
  * @throws a usage error
  */
 export const rejectUnknownArguments = <T extends ArgsDef>({ args, cmd }: CommandContext<T>): void => {

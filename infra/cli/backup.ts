@@ -7,13 +7,13 @@ import { spoolDirectory } from '../spool/spool-slots.ts';
 import { bytesText, filesText } from './blob-access.ts';
 import { readSpoolTotals } from './spool-check.ts';
 
-/** The directories of a backup. */
+/** Returns the directory of the event store in a backup; `filesIn` returns the directory of the files. */
 export const storeIn = (dir: string): string => join(dir, 'store');
 export const filesIn = (dir: string): string => join(dir, 'blobs');
 
 /**
- * Copies the embedded event store, and then the stored files: a file is stored before the event that names it, so every
- * file that the copied events name is copied. The files stay encrypted, and the master key is not copied.
+ * Copies the embedded event store, and then the stored files. A file is stored before the event that refers to it, so
+ * all files to which the copied events refer are copied. The files stay encrypted, and the master key is not copied.
  * @returns the exit code
  */
 export const backup = async (config: Config, to: string): Promise<number> => {

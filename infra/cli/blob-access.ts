@@ -7,7 +7,7 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readWrappedKeys } from '../vault/wrapped-keys.ts';
 import { locateServices } from './locate-services.ts';
 
-/** The place where the platform stores files. @throws Error of one line if it has none */
+/** Returns the place where the platform stores files. @throws Error of one line if it has none */
 export const placeOf = async (config: Config): Promise<BlobPlace> => {
   const place = await openBlobPlace(config);
   if (!place) throw new Error('this platform has no file store: set BLOBS_URL as for annals serve');
@@ -15,8 +15,9 @@ export const placeOf = async (config: Config): Promise<BlobPlace> => {
 };
 
 /**
- * Runs a command on the log of a platform. @throws Error of one line if the log holds no platform: no file may be
- * judged by a log that has lost its events
+ * Runs a command on the log of a platform.
+ * @throws Error of one line if the log contains no platform, because then its events may be lost, and every file would
+ * count as an orphan
  */
 export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Promise<T>): Promise<T> => {
   const log = openLog(locateServices(config).eventstoreUrl);
@@ -33,7 +34,7 @@ export const withPlatformLog = async <T>(config: Config, work: (log: Log) => Pro
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** A number of bytes for people, such as 4.2 MiB. */
+/** Returns a number of bytes as a text for people, such as 4.2 MiB. */
 export const bytesText = (bytes: number): string => {
   const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
   return `${power === 0 ? bytes : (bytes / 1_024 ** power).toFixed(1)} ${UNITS[power]}`;

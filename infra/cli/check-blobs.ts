@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { openVault } from '../vault/vault.ts';
 import { bytesText, filesText, placeOf, withPlatformLog } from './blob-access.ts';
 
-/** Prints what the verification of the stored files has found. @returns the exit code */
+/** Prints the result of the verification of the stored files. @returns the exit code */
 export const printVerification = ({ read, bytes, findings }: BlobVerification, json: boolean): number => {
   if (json) console.log(JSON.stringify({ ok: findings.length === 0, files: read, bytes, findings }));
   if (!json)
@@ -14,7 +14,7 @@ export const printVerification = ({ read, bytes, findings }: BlobVerification, j
   return findings.length === 0 ? 0 : 1;
 };
 
-/** Reads every file that an event names. @returns the exit code: 1 if one is missing or damaged */
+/** Reads every file to which an event refers. @returns the exit code: 1 if one is missing or damaged */
 export const checkBlobs = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const place = await placeOf(config);
   return withPlatformLog(config, async (log) => {

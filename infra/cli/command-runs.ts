@@ -22,7 +22,7 @@ export const readConfig = async (...required: (keyof Config)[]): Promise<Config>
   return config;
 };
 
-/** Resolves when the process gets a signal to stop, or when its supervisor has ended. */
+/** Resolves when the process gets a signal to stop, or when its supervisor ends. */
 const stopRequested = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of SIGNALS) process.on(signal, () => resolve());
@@ -34,8 +34,8 @@ export const runService = async (begin: () => Promise<Service>): Promise<void> =
   ignoreBrokenPipe();
   const stop = stopRequested();
   const service = await Promise.race([begin(), stop]);
-  // Write Node's compile cache some time after the start and not only at exit, so that the next start is fast even if
-  // this process is killed.
+  // Node's compile cache is written some time after the start, and not only at exit, so that the next start is fast
+  // even if this process is killed.
   setTimeout(flushCompileCache, FLUSH_DELAY_MS).unref();
   await stop;
   await service?.close();

@@ -26,7 +26,7 @@ const timeout = (): Promise<never> =>
     Promise.reject(new Error(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`)),
   );
 
-/** Runs a check. If it throws or takes too long, the part counts as down, and `downAdvice` says what to do. */
+/** Runs a check. If the check throws or takes too long, the part counts as down; `downAdvice` then says what to do. */
 const examine = async (part: string, downAdvice: string, check: () => Promise<Result>): Promise<Finding> => {
   try {
     return { part, ...(await Promise.race([check(), timeout()])) };
@@ -53,7 +53,10 @@ const examineStore = async (config: Config, url: string): Promise<{ finding: Fin
 
 const serviceUrlOf = (config: Config): string => config.annalsUrl ?? loopback(listenUrl(config));
 
-/** The parts that store their state in the database, or are compared with it. */
+/**
+ * The parts that store their state in the database, or are compared with it. They cannot be checked without the
+ * database.
+ */
 const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'] as const;
 
 /** Checks the database and the parts that store their state in it. */
@@ -85,7 +88,7 @@ const examineNats = (config: Config, services: ServiceLocations): Promise<Findin
   );
 };
 
-/** Checks what does not need the services. `eventstoreUrl` is null if there is no event store yet. */
+/** Makes the checks that do not need the services. `eventstoreUrl` is null if there is no event store yet. */
 const examineMachine = (config: Config, eventstoreUrl: string | null, expected: Check.Expected): Promise<Finding[]> => {
   const { annalsData, masterKeyFile, publicUrl, natsUrl } = config;
   const isPublic = publicUrl !== listenUrl(config);
@@ -134,7 +137,7 @@ const examinePlatform = async (config: Config, services: ServiceLocations): Prom
 
 /**
  * Checks every service and setting, and prints what to do about problems.
- * @returns the exit code: 1 if a part does not work, otherwise 0, also if there are warnings
+ * @returns the exit code: 1 if a part does not work, otherwise 0, even if there are warnings
  */
 export const doctor = async (config: Config, { json }: { readonly json: boolean }): Promise<number> => {
   const services = findServices(config);

@@ -25,13 +25,16 @@ const Entry = z.object({ position: z.string() });
 const EVENTS_PER_PAGE = 200;
 const HEADS_PER_PAGE = 200;
 const POLL_MS = 1_000;
-/** A head follows an event within five minutes, unless the worker is stopped. */
+/** The maximum time to wait for a head, in milliseconds. A worker signs one within five minutes after an event. */
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** Nothing stops the retries but the end of the process. */
+/** A signal that is never aborted: only the end of the process stops the retries. */
 const NEVER = new AbortController().signal;
 
-/** Yields the items of a list as texts, exactly as the service sends them: one per line. One page is in memory. */
+/**
+ * Yields the items of a list as texts, exactly as the service sends them, one per line. Only one page is in memory at a
+ * time.
+ */
 async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
   for (let path: string | null = first; path !== null; ) {
     const at: string = path;
@@ -41,7 +44,7 @@ async function* textsOf(api: RunnerApi, first: string): AsyncGenerator<string> {
   }
 }
 
-/** Yields the heads of a tenant up to one, the smallest first. */
+/** Yields the heads of a tenant up to this one, the smallest first. */
 async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): AsyncGenerator<Head> {
   const first = `/tenant/${tenant}/audit-logs/heads?sort=size&limit=${HEADS_PER_PAGE}`;
   for (let path: string | null = first; path !== null; ) {
@@ -55,7 +58,10 @@ async function* headsUntil(api: RunnerApi, tenant: string, { size }: Head): Asyn
 
 const positionOf = (text: string): Position => parseToken((JSON.parse(text) as { position: string }).position)!;
 
-/** Writes the entries of a tenant, and each head after its last entry. Returns how many entries there are. */
+/**
+ * Writes the entries of a tenant. Writes each head after the last entry that it covers.
+ * @returns the number of entries
+ */
 const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer: ExportWriter): Promise<number> => {
   const heads = headsUntil(api, tenant, newest);
   const peaks: string[] = [];
@@ -76,11 +82,15 @@ const writeEntries = async (api: RunnerApi, tenant: string, newest: Head, writer
   return count;
 };
 
-/** Returns the newest head of a tenant, if there is one. @throws Refusal */
+/** Returns the newest head of a tenant; undefined if there is none. @throws Refusal */
 const newestHead = async (api: RunnerApi, tenant: string): Promise<Head | undefined> =>
   (await api.get(z.array(Head), `/tenant/${tenant}/audit-logs/heads?sort=-size&limit=1`))[0];
 
-/** Waits for a head that covers the entry which is the newest now. @throws Refusal, Error of one line */
+/**
+ * Waits until a head covers the entry that is the newest one at the start.
+ * @returns that head
+ * @throws Refusal, Error of one line
+ */
 const headOverAll = async (api: RunnerApi, tenant: string): Promise<Head | undefined> => {
   const [entry] = await api.get(z.array(Entry), `/tenant/${tenant}/events?order=newest&limit=1`);
   for (let waited = 0; waited < MAX_WAIT_MS; waited += POLL_MS) {
@@ -101,9 +111,10 @@ export type ExportOptions = {
 };
 
 /**
- * Writes all entries of a tenant that signed heads cover, with the heads and the keys, to a new file, and verifies it.
- * Reads over HTTP with an API key, so it gets what the key may read.
- * @returns the exit code: 1 if the export does not verify @throws Refusal, Error of one line
+ * Writes all entries of a tenant that signed heads cover to a new file, with the heads and the keys, and verifies the
+ * file. Reads over HTTP with an API key, so the export contains only what the key may read.
+ * @returns the exit code: 1 if the export does not verify
+ * @throws Refusal, Error of one line
  */
 export const exportTenant = async ({ tenant: named, to, wait, url, key }: ExportOptions): Promise<number> => {
   if (named !== undefined && !isId25(named)) throw usageError('--tenant must be a tenant id');

@@ -1,6 +1,6 @@
 /**
- * - `ok`: the part works. - `warn`: it works, but something should be changed. - `fail`: it does not work. - `none`: it
- * was not looked at, or does not exist yet; that is no problem.
+ * The level of a finding. `ok`: the part works. `warn`: it works, but something should be changed. `fail`: it does not
+ * work. `none`: it was not checked, or does not exist yet, which is not a problem.
  */
 export type Level = 'ok' | 'warn' | 'fail' | 'none';
 
@@ -15,6 +15,6 @@ export const fail = (message: string, advice: string): Result => ({ level: 'fail
 
 const LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL', none: '--  ' } as const satisfies Record<Level, string>;
 
-/** A finding as text for people. The advice is on a second line. */
+/** Returns a finding as text for people. The advice is on a second line. */
 export const findingText = ({ part, level, message, advice }: Finding): string =>
   `${LABELS[level]}  ${part.padEnd(12)} ${message}${advice ? `\n      -> ${advice}` : ''}`;

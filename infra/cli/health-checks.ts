@@ -17,16 +17,19 @@ const MIN_POSTGRES_VERSION = 150_000;
 const GIB = 1024 ** 3;
 const [LITTLE_SPACE_BYTES, MIN_SPACE_BYTES] = [GIB, GIB / 16];
 const DAY_MS = 86_400_000;
-/** After this time, a head that is not anchored counts as a failure: the worker tries again at least every 5 minutes. */
+/**
+ * A head that is not anchored after this time (milliseconds) counts as a failure, because the worker tries again at
+ * least every 5 minutes.
+ */
 const MAX_ANCHOR_DELAY_MS = 900_000;
 const MAX_BACKUP_AGE_DAYS = 7;
 const PARKED_ADVICE =
   'GET /admin/projections/<name>/parked shows the reason; once it is fixed, POST /admin/projections/<name>/parked/<event_id>/retry';
 
-/** What the check of the event store finds. `platform` is null if the platform has not been started yet. */
+/** The result of the check of the event store. `platform` is null if the platform has not been started yet. */
 export type StoreState = { readonly result: Result; readonly platform: string | null };
 
-/** @throws if the event store does not answer */
+/** Checks the event store. @throws Error if it does not answer */
 export const checkStore = async (url: string): Promise<StoreState> => {
   const log = openLog(url);
   try {
@@ -59,7 +62,7 @@ export const checkPostgres = async (client: pg.Client): Promise<Result> => {
   return ok(`version ${version}`);
 };
 
-/** The statuses that workers have published; null if no worker has created the tables yet. */
+/** Returns the statuses that workers have published; null if no worker has created the tables yet. */
 const statuses = async (client: pg.Client): Promise<PublishedStatus[] | null> =>
   (await hasSystemTables(client)) ? publishedStatuses(client) : null;
 
@@ -94,7 +97,10 @@ export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> =>
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
 };
 
-/** Checks whether the place outside receives the heads of the audit logs. Its failures are repeated for some minutes. */
+/**
+ * Checks whether AUDIT_ANCHOR_URL receives the heads of the audit logs. A failure counts only after some minutes,
+ * because the worker tries again.
+ */
 export const checkAnchor = async (client: pg.Client, url: string | undefined, now: number): Promise<Result> => {
   if (url === undefined) return none('AUDIT_ANCHOR_URL is not set: the heads of the audit logs stay on this platform');
   const found = await unanchoredHeads(client);
@@ -112,8 +118,8 @@ export const checkParkedStreams = async (client: pg.Client): Promise<Result> => 
 };
 
 /**
- * The directory, or its nearest existing parent: with external services, the data directory may not exist on this
- * machine yet.
+ * Returns the directory, or its nearest existing parent. With external services, the data directory may not exist on
+ * this machine yet.
  */
 const existingDirectory = (dir: string): string => (existsSync(dir) ? dir : existingDirectory(dirname(dir)));
 
@@ -139,7 +145,7 @@ export const checkBackup = async (dataDir: string, isStarted: boolean): Promise<
 
 type ServiceStatus = { readonly degraded: readonly string[]; readonly platform?: string | null };
 
-/** The platform that the log belongs to. `isKnown` is false if the log could not be read. */
+/** The platform to which the log belongs. `isKnown` is false if the log could not be read. */
 export type Expected = { readonly isKnown: boolean; readonly platform: string | null };
 
 const checkReadiness = (isReady: boolean, { degraded }: ServiceStatus, isCompared: boolean): Result => {

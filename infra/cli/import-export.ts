@@ -16,8 +16,8 @@ import { addInspector } from './add-inspector.ts';
 const ignore = (): void => {};
 
 /**
- * Appends an event after those of its stream that were appended before. Of a stream of the platform, an export has only
- * the events about the tenant, so that revisions can be missing.
+ * Appends an event to its stream. An export has only the events of the platform's streams that are about the tenant, so
+ * revisions can be missing, and the event gets the next free one.
  */
 const appendExported = async (log: Log, { stream, revision, event }: ExportedEvent): Promise<void> => {
   try {
@@ -31,7 +31,7 @@ const appendExported = async (log: Log, { stream, revision, event }: ExportedEve
 
 type Import = { readonly file: string; readonly staged: string; readonly masterKeyFile: string; readonly tenant: string };
 
-/** Fills a new store with the events of an export. Returns how many they are, and the inspector's API key. */
+/** Fills a new store with the events of an export. Returns the number of events, and the inspector's API key. */
 const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promise<{ count: number; key: string | null }> => {
   const server = await serveStore({ dir: staged, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
@@ -42,7 +42,7 @@ const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promi
       await appendExported(log, exported);
       count += 1;
     }
-    // The keys of the sealed contents are not in an export. Without them, the contents are shown as erased ones.
+    // An export does not contain the keys of encrypted contents. Without keys, the contents are shown like erased ones.
     await vault.destroyDataKeys(tenant);
     return { count, key: await addInspector(log, masterKeyFile, tenant) };
   } finally {
@@ -56,7 +56,7 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
   if ([store, join(annalsData, 'postgres')].some((path) => existsSync(path)))
     throw wrongDirectory(`${annalsData} holds a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
-  // The mark comes first: whatever is in the directory after a crash, no reactor runs on it.
+  // The mark is written first, so that no reactor runs on the directory, even after a crash.
   markForInspection(annalsData, { tenant_id, imported_at: new Date().toISOString() });
   const { count, key } = await fillStore({ file, staged, masterKeyFile, tenant: tenant_id! });
   renameSync(staged, store);
@@ -71,9 +71,10 @@ const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, {
 };
 
 /**
- * Verifies an export of `annals export`, and fills a new data directory with its events, for inspection only: no
- * reactor runs there.
- * @returns the exit code: 1 if the export does not verify @throws Error of one line if a platform is there already
+ * Verifies an export of `annals export`, and fills a new data directory with its events. The directory is for
+ * inspection only: no reactor runs there.
+ * @returns the exit code: 1 if the export does not verify
+ * @throws Error of one line if the directory already contains a platform
  */
 export const importForInspection = async (config: Config, file: string, key: string | undefined): Promise<number> => {
   const configured = [config.eventstoreUrl && 'EVENTSTORE_URL', config.databaseUrl && 'DATABASE_URL', config.natsUrl && 'NATS_URL'];

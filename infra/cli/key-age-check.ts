@@ -8,20 +8,22 @@ import { NAME_KEY, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapped-
 import { none, ok, type Result, warn } from './finding.ts';
 import { ageText } from './vault-status.ts';
 
-/** In a very large log, finding all keys takes longer than a check may. */
+/**
+ * The maximum time to find all keys, in milliseconds. In a very large log it takes longer, and the check is given up.
+ */
 const TIMEOUT_MS = 4_000;
 const RUNNING_FOR_LONG_MS = 3_600_000;
 
 const oldestOf = ({ tenants }: KeyReport) => tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))[0];
 
-/** Says how old the keys are. */
+/** Returns a text about the age of the keys. */
 const agesOf = (report: KeyReport, masterSince: string): string => {
   const oldest = oldestOf(report);
   const dataKeys = oldest ? `, the oldest of the data keys of ${report.tenants.length} tenants ${ageText(oldest.created_at)}` : '';
   return `the master key is ${ageText(masterSince)}${dataKeys}`;
 };
 
-/** Says how old the keys of a log are, and whether a rotation was not completed. @throws LogError */
+/** Returns the finding about the age of a log's keys, and about a rotation that was not completed. @throws LogError */
 export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Result> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
   if (!nameKey) return none('there are no keys yet: the first start creates them');
@@ -49,7 +51,7 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
     : ok(ages);
 };
 
-/** Checks how old the keys are, and whether a rotation was not completed. */
+/** Checks the age of the keys, and whether a rotation was not completed. */
 export const checkKeyAges = async (masterKeyFile: string, eventstoreUrl: string | null): Promise<Result> => {
   if (eventstoreUrl === null) return none('there are no keys yet: the first start creates them');
   const log = openLog(eventstoreUrl);

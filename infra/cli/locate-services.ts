@@ -53,7 +53,7 @@ export const locateServices = (config: Config): ServiceLocations => {
   return found;
 };
 
-/** The reason why a service cannot be reached: the error message without the text that the driver adds. */
+/** Returns the reason why a service cannot be reached: the error message without the text that the driver adds. */
 export const reasonOf = (error: unknown): string => {
   const [line = ''] = String((error as Error).message).split('\n', 1);
   return /connect E[A-Z]+ [^\s]*[^\s.]/.exec(line)?.[0] ?? line;

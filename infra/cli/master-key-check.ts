@@ -10,8 +10,8 @@ const RESTORE_ADVICE = 'restore it from its copy, or set MASTER_KEY_FILE to the 
 type Problem = { readonly message: string; readonly advice: string };
 
 /**
- * The platform's wrapped keys in the log; empty if the platform has not been started yet; null if the log cannot be
- * read.
+ * Returns the platform's wrapped keys in the log; an empty list if the platform has not been started yet; null if the
+ * log cannot be read.
  */
 const wrappedKeysIn = async (url: string): Promise<WrappedKeys | null> => {
   const log = openLog(url);

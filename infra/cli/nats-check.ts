@@ -27,7 +27,7 @@ const jetStreamFailure = (error: unknown): Result => {
   return fail(`JetStream refuses requests: ${reasonOf(error)}`, 'enable JetStream for the account of NATS_ACCOUNT_SEED');
 };
 
-/** Whether the server lets a client in that has no credentials. */
+/** Whether the server accepts a client without credentials. */
 const isOpen = (natsUrl: string): Promise<boolean> =>
   connectNats({ natsUrl, natsAccountSeed: undefined }, { waitForServer: false }).then(
     (stranger) => stranger.close().then(() => true),
@@ -67,8 +67,8 @@ const examineServer = async (connection: NatsConnection, address: Address): Prom
 const DEFAULT_SYNC_INTERVAL = '2m';
 
 /**
- * Reports how often the embedded nats-server writes its streams to the disk, as its configuration file says.
- * A server does not report this setting to its clients.
+ * Reports how often the embedded nats-server writes its streams to disk. The value comes from the configuration file,
+ * because a server does not report this setting to its clients.
  */
 export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
   if (natsUrl) return none('not looked at: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');

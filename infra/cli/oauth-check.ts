@@ -13,7 +13,10 @@ type Clients = ReturnType<typeof createOAuthClients>;
 /** A refresh token that no provider has issued. */
 const UNKNOWN_TOKEN = 'annals-doctor';
 
-/** What providers answer if they do not know the client, or its secret is wrong: RFC 6749, GitHub, Slack. */
+/**
+ * Matches the error codes of providers that do not know the client, or whose secret for the client is another one: by
+ * RFC 6749, from GitHub, from Slack.
+ */
 const WRONG_CLIENT = /^(?:invalid_client|unauthorized_client|incorrect_client_credentials|invalid_client_id|bad_client_secret)/;
 
 /** The problem of one provider; null if it accepts the client. */
@@ -22,8 +25,8 @@ type Problem = { readonly message: string; readonly advice: string } | null;
 const adviceOf = (provider: string): string => `correct ${clientVariables(provider).join(' and ')}`;
 
 /**
- * Asks a provider for new tokens with a token that it does not know. A provider that knows the client refuses the
- * token; another one refuses the client.
+ * Sends an invalid refresh token to a provider. A provider that knows the client refuses the token; a provider that
+ * does not know it refuses the client.
  */
 const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }: OAuthProvider): Promise<Problem> => {
   try {
@@ -39,8 +42,8 @@ const problemOf = async (clients: Clients, provider: string, { label, tokenUrl }
 };
 
 /**
- * Checks with one request to each provider whether it accepts the OAuth client of this installation. `providers` are
- * the known ones by default.
+ * Checks whether each provider accepts the OAuth client of this installation, with one request each. By default,
+ * `providers` are all known ones.
  */
 export const checkOAuth = async (
   { oauth, publicUrl, egressAllow }: OAuthConfig,

@@ -19,7 +19,7 @@ export type OperatorContext = KeyContext;
  * @throws Error of one line if the platform was never started, or if its master key is missing
  */
 const openOperatorVault = async (log: Log, masterKeyFile: string): Promise<Vault> => {
-  // Opening the vault of an empty log would create its keys. Only `annals start` and `annals serve` may do that.
+  // Opening the vault of an empty log would create its keys, which only `annals start` and `annals serve` may do.
   if ((await readWrappedKeys(log, PLATFORM, 'name')).length === 0)
     throw new Error('this platform was never started: run annals start or annals serve first');
   return openVault({ log, masterKeyFile });

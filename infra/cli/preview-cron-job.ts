@@ -20,7 +20,7 @@ export type PreviewArguments = {
   readonly count: string;
 };
 
-/** What to preview: a job, or the fields of a draft. */
+/** The target of a preview: a job, or the fields of a draft. */
 export type PreviewTarget = {
   readonly agent: string;
   readonly count: number;
@@ -38,7 +38,7 @@ const scheduleOf = (name: (typeof SCHEDULES)[number], value: string): Record<str
   return { kind: 'recurring', interval_minutes: Number(value) };
 };
 
-/** Returns what the arguments of `annals cron preview` ask for. @throws a usage error */
+/** Returns the target that the arguments of `annals cron preview` describe. @throws a usage error */
 export const draftOf = (args: PreviewArguments): PreviewTarget => {
   const { agent, job, zone, count } = args;
   if (agent === undefined) throw usageError('Name the agent that has the job');
@@ -84,7 +84,7 @@ const find = async ({ agent: name, job, draft }: PreviewTarget, { url, key }: Co
 };
 
 /**
- * Prints the next times at which a job or a draft is due, whether it fires then, and if not, why.
+ * Prints the next due times of a job or a draft, whether it would fire, and if not, why.
  * @returns the exit code: 1 if the service refuses the request or does not answer
  */
 export const previewCronJob = async (target: PreviewTarget, connection: Connection): Promise<number> => {

@@ -13,14 +13,14 @@ export type ReplayOptions = {
   readonly tenant?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Prints what had happened by then, to explain a decision that was made then. */
+  /** Prints only the events up to this time or position, to show the basis of an earlier decision. */
   readonly at?: string | undefined;
   readonly type?: string | undefined;
-  /** The number of events to print, as text. */
+  /** The maximum number of events to print, as text. */
   readonly limit?: string | undefined;
   readonly reverse: boolean;
   readonly follow: boolean;
-  /** Whether each event is printed on several lines, indented, for people. */
+  /** Whether each event is printed for people: on several indented lines. */
   readonly pretty: boolean;
 };
 
@@ -29,7 +29,7 @@ type Bound = { readonly position: Position } | { readonly time: string } | null;
 const boundOf = (name: string, text: string | undefined): Bound => {
   if (text === undefined) return null;
   const position = parseToken(text);
-  // An event's prepare position is never above its commit position. So 14:38 is a mistyped time.
+  // An event's prepare position is never above its commit position, so `14:38` is a mistyped time and not a position.
   if (position && position.prepare <= position.commit) return { position };
   if (Instant.safeParse(text).success) return { time: new Date(text).toISOString() };
   throw usageError(`--${name} must be a position such as 4711:4711 or a time such as 2026-11-21T10:00:00Z`);
@@ -48,8 +48,8 @@ const isAfter = (event: Recorded, bound: Bound): boolean => {
 const INDENT = 2;
 
 /**
- * An event as JSON: one line or, with `isPretty`, several. Secrets and the bodies of deliveries stay encrypted. Binary
- * data are base64.
+ * Returns an event as JSON: on one line or, with `isPretty`, on several lines. Secrets and the bodies of deliveries
+ * stay encrypted. Binary data are base64.
  */
 export const eventText = ({ event_id, stream, revision, position, type, at, data, meta }: Recorded, isPretty = false): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data };
@@ -83,7 +83,7 @@ const selectionOf = ({ stream, tenant, from, to, at, type, limit, reverse, follo
   return { stream, start, end, matches, limit: limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), reverse, follow, pretty };
 };
 
-/** The events of a stream, or of the whole log. @throws Error of one line if the stream has none */
+/** Yields the events of a stream, or of the whole log. @throws Error of one line if the stream has no events */
 async function* eventsOf(log: Log, { stream, reverse }: Selection): AsyncGenerator<Recorded> {
   if (stream === undefined) return yield* log.readAll({ backwards: reverse });
   if (!(await log.last(stream))) throw new Error(`the stream ${JSON.stringify(stream)} does not exist`);
@@ -97,7 +97,7 @@ const isPast = (event: Recorded, { start, end, reverse }: Selection): boolean =>
   return bound !== null && 'position' in bound && (reverse ? isBefore(event, bound) : isAfter(event, bound));
 };
 
-/** Writes an event. @returns a promise if the reader has to catch up */
+/** Writes an event. @returns a promise if the output must be consumed before more is written */
 const writeEvent = (event: Recorded, isPretty: boolean): void | Promise<void> => {
   if (!process.stdout.write(`${eventText(event, isPretty)}\n`))
     return new Promise((resolve) => process.stdout.once('drain', () => resolve()));

@@ -35,8 +35,8 @@ const progressLine = ({ name, rebuild }: PublishedStatus): string => {
 };
 
 /**
- * Creates the display of progress: with `json` nothing, on a terminal one line that is overwritten, otherwise one new
- * line per second.
+ * Creates the display of progress. With `json`, it shows nothing; on a terminal, it overwrites one line; otherwise it
+ * prints one line per second.
  */
 const progressDisplay = (json: boolean) => {
   let shownAt = 0;
@@ -129,8 +129,8 @@ const withServices = async <T>(config: Config, work: (services: Services) => Pro
 };
 
 /**
- * The names of the projections to rebuild. @throws a usage error if the options name none, an unknown one, or one and
- * all
+ * Returns the names of the projections to rebuild.
+ * @throws a usage error if the options name no projection or an unknown one, or contain both a name and `--all`
  */
 const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   const known: readonly string[] = projections.map(({ name }) => name);
@@ -140,7 +140,7 @@ const namesOf = ({ projection, all }: RebuildOptions): readonly string[] => {
   return [projection];
 };
 
-/** On Ctrl-C, says what happens to the rebuild, then exits. @returns a function that ends this */
+/** Says, after Ctrl-C, what happens to the rebuild, and exits. @returns a function that ends this behaviour */
 const announceInterruption = (name: string, remaining: readonly string[]): (() => void) => {
   const onSignal = (signal: NodeJS.Signals): void => {
     const rest = remaining.length > 0 ? `; not started: ${remaining.join(', ')}` : '';

@@ -32,8 +32,8 @@ const selectionOf = ({ outcome, since, tenant }: RedeliverOptions): Selection =>
 };
 
 /**
- * Returns the messages that were given up since a time, in the order of the log. A message that a runner acknowledged
- * after that is left out. Reads the log, so that nothing depends on how far the read models are.
+ * Returns the messages that were given up since a time, in the order of the log. Leaves out messages that a runner
+ * acknowledged after that. Reads the log, because read models may lag behind it.
  */
 const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<DeadMessage[]> => {
   const dead = new Map<string, DeadMessage>();
@@ -63,8 +63,9 @@ const deadMessages = async (log: Log, { since, tenant }: Selection): Promise<Dea
 const describe = ({ delivery_id, tenant, agent_id }: DeadMessage): string => `${delivery_id}  tenant ${tenant}  agent ${agent_id}`;
 
 /**
- * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. A repeat,
- * also after an interruption, sends none of them twice. @returns the exit code
+ * Sends the deliveries that were given up since a time to their agents again, and prints a line for each. If the
+ * command is repeated, even after an interruption, no delivery is sent twice.
+ * @returns the exit code
  */
 export const redeliverDeliveries = async (config: Config, options: RedeliverOptions): Promise<number> => {
   const { dryRun } = options;

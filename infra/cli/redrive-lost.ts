@@ -25,7 +25,7 @@ export type RedriveOptions = { readonly since: string | undefined; readonly tena
 const ACTOR = { kind: 'system', id: 'annals redrive' } as const;
 const CONNECT_TIMEOUT_MS = 10_000;
 const PROGRESS_INTERVAL_MS = 1_000;
-/** An acknowledgement is recorded every 2 s. */
+/** The time to wait until acknowledgements are recorded, in milliseconds. They are recorded every 2 s. */
 const RECORDING_MS = 5_000;
 
 type Selection = { readonly ageMs: number; readonly tenant: string | undefined };
@@ -60,7 +60,7 @@ const eventTypes = [
 
 const agentOf = (event: Recorded<MessageEvent>): string => (event.type === 'DeliveryRequeued' ? event.data : factsOf(event)).agent_id;
 
-/** Keeps the last message of each delivery until it is settled. */
+/** Creates a fold over the log that keeps the last message of each delivery until this message is settled. */
 const createFold = () => {
   const messages = new Map<string, Unsettled>();
   const lastOf = new Map<string, string>();
@@ -103,7 +103,7 @@ const unsettledSince = async (log: Log, { ageMs, tenant }: Selection): Promise<U
   return [...messages.values()];
 };
 
-/** Leaves out the messages that the broker still has. */
+/** Returns the messages that the broker does not have any more. */
 const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettled[]): Promise<Unsettled[]> => {
   const missing: Unsettled[] = [];
   for (const group of Map.groupBy(messages, ({ tenant, agent_id }) => `${tenant} ${agent_id}`).values()) {
@@ -115,7 +115,10 @@ const missingAtBroker = async (nats: NatsConnection, messages: readonly Unsettle
   return missing;
 };
 
-/** Leaves out the messages whose end is recorded within a few seconds: the broker has it before the log has. */
+/**
+ * Waits a few seconds, and returns the messages that are still not settled in the log. The broker removes a settled
+ * message before the log records it.
+ */
 const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<readonly Unsettled[]> => {
   const first = missing.toSorted((a, b) => comparePositions(a.position, b.position))[0];
   if (!first) return missing;
@@ -124,7 +127,7 @@ const withoutSettled = async (log: Log, missing: readonly Unsettled[]): Promise<
   return missing.filter(({ message_id }) => !settled.has(message_id));
 };
 
-/** Prints the number of done messages to standard error, every second. */
+/** Creates a function that prints the number of handled messages to standard error, once per second. */
 const createProgress = (total: number) => {
   let printedAt = Date.now();
   return (done: number): void => {
@@ -172,8 +175,9 @@ const connect = async (config: Config): Promise<NatsConnection> => {
 };
 
 /**
- * Finds the messages that the broker has lost, by comparing the log with it, and sends them again. Messages that the
- * relay has yet to publish are left to it. A repeat, also after an interruption, sends none of them twice.
+ * Finds the messages that the broker has lost, by comparing the log with the broker, and sends them again. Leaves out
+ * messages that the relay has not published yet. If the command is repeated, even after an interruption, no message is
+ * sent twice.
  * @returns the exit code
  */
 export const redrive = async (config: Config, options: RedriveOptions): Promise<number> => {

@@ -19,7 +19,7 @@ import { printVerification } from './check-blobs.ts';
 
 const ignore = (): void => {};
 
-/** Serves a store for a moment, and verifies every file that its events name. @returns the exit code */
+/** Serves a store for a short time, and verifies every file to which its events refer. @returns the exit code */
 const verifyFiles = async (dir: string, place: BlobPlace, masterKeyFile: string): Promise<number> => {
   const server = await serveStore({ dir, port: 0, open: true, print: ignore });
   const log = openLog(`esdb://127.0.0.1:${server.port}?tls=false`);
@@ -32,11 +32,14 @@ const verifyFiles = async (dir: string, place: BlobPlace, masterKeyFile: string)
   }
 };
 
-/** Where the files go: the place that BLOBS_URL names, or the data directory. */
+/** Returns the place for the restored files: the place in BLOBS_URL, or the data directory. */
 const placeFor = async (config: Config): Promise<BlobPlace> =>
   (await openBlobPlace(config)) ?? openDirectoryPlace(blobDirectoryOf(config.annalsData));
 
-/** Copies and verifies. Only then does the store get its name, so that an interrupted restore can be repeated. */
+/**
+ * Copies and verifies a backup. The store gets its final name only at the end, so that an interrupted restore can be
+ * repeated.
+ */
 const restoreInto = async (config: Config, from: string): Promise<number> => {
   const { annalsData, masterKeyFile } = config;
   const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.restoring')];
@@ -55,9 +58,10 @@ const restoreInto = async (config: Config, from: string): Promise<number> => {
 };
 
 /**
- * Copies a backup of `annals backup` into the data directory, and verifies every event and every file that an event
- * names.
- * @returns the exit code: 1 if something is missing or damaged @throws Error of one line if a directory is not suitable
+ * Copies a backup of `annals backup` into the data directory, and verifies every event, and every file to which an
+ * event refers.
+ * @returns the exit code: 1 if something is missing or damaged
+ * @throws Error of one line if a directory is not suitable
  */
 export const restore = async (config: Config, from: string): Promise<number> => {
   const { annalsData, masterKeyFile, eventstoreUrl } = config;

@@ -20,9 +20,10 @@ const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): vo
 };
 
 /**
- * Replaces the master key. On several machines this takes two calls: the operator copies the next key to every machine
- * between them.
- * @returns the exit code @throws Error of one line
+ * Replaces the master key. On several machines this takes two calls: between them, the operator copies the new key to
+ * every machine.
+ * @returns the exit code
+ * @throws Error of one line
  */
 export const rotateMasterKey = (config: Config, isConfirmed: boolean): Promise<number> =>
   withOperatorVault(config, async ({ log }) => {
@@ -63,8 +64,9 @@ const rotateOne = async (parts: DataKeyRotationParts, tenant: string): Promise<v
 };
 
 /**
- * Replaces the data key of a tenant, or without one all data keys that are due.
- * @returns the exit code @throws Error of one line
+ * Replaces the data key of a tenant or, if none is given, all data keys that are due.
+ * @returns the exit code
+ * @throws Error of one line
  */
 export const rotateDataKeys = (config: Config, tenant: string | undefined): Promise<number> =>
   withOperatorVault(config, async ({ log, vault }) => {

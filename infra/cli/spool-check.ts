@@ -3,7 +3,10 @@ import { readSpoolCounts, type SpoolCounts } from '../spool/spool-file.ts';
 import { lockSlot, slotPath, slotsWithFile, spoolDirectory } from '../spool/spool-slots.ts';
 import { fail, none, ok, type Result, warn } from './finding.ts';
 
-/** What waits in the files of all processes. `abandoned` counts the deliveries in files that no process has open. */
+/**
+ * The deliveries that are waiting in the spool files of all processes. `abandoned` is the number of deliveries in files
+ * that no process has open.
+ */
 export type SpoolTotals = Pick<SpoolCounts, 'rows' | 'parked' | 'oldestAt'> & { readonly abandoned: number };
 
 const isAbandoned = (dir: string, number: number): boolean => {

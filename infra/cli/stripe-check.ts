@@ -8,7 +8,7 @@ type PaymentConfig = Pick<Config, 'stripeSecretKey' | 'stripeWebhookSecret' | 'e
 const SECRET_ADVICE = 'add an endpoint for <PUBLIC_URL>/hooks/payments at Stripe, and set STRIPE_WEBHOOK_SECRET to its signing secret';
 
 /**
- * Checks with one request whether Stripe accepts the key, and whether its events are received. `apiUrl` is that of
+ * Checks with one request whether Stripe accepts the key, and whether its events are received. `apiUrl` is the URL of
  * Stripe by default.
  */
 export const checkStripe = async (
@@ -23,7 +23,7 @@ export const checkStripe = async (
   } catch (error) {
     const { type } = error as { type?: string };
     if (type === 'StripeAuthenticationError') return fail('Stripe refuses STRIPE_SECRET_KEY', 'correct STRIPE_SECRET_KEY');
-    // A restricted key need not read prices. That Stripe knows the key is enough.
+    // A restricted key may lack the right to read prices. It is enough that Stripe knows the key.
     if (type !== 'StripePermissionError') return fail('Stripe does not answer', 'allow connections to api.stripe.com:443');
   } finally {
     await client.close();

@@ -23,7 +23,7 @@ const providerOf = (name: string): Provider => {
 
 const describe = (provider: Provider): string => `${provider}: ${sampleEvents(provider).join(', ') || '(a sample without an event)'}`;
 
-/** Prints the providers, or only one, with the events of which there are samples. @throws a usage error */
+/** Prints all providers, or one of them, with the events for which there are samples. @throws a usage error */
 export const listSamples = (provider: string | undefined): void => {
   const shown = provider === undefined ? PROVIDERS : [providerOf(provider)];
   for (const one of shown) console.log(describe(one));

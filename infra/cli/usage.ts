@@ -28,7 +28,7 @@ export const rejectLeadingOptions = (words: readonly string[], command: CommandD
   if (subCommands[word]) rejectLeadingOptions(rest, subCommands[word]);
 };
 
-/** Removes colours, and blanks at the end of lines, unless the stream is a terminal. */
+/** Removes colours and trailing whitespace, unless the stream is a terminal. */
 export const plainText = (text: string, stream: NodeJS.WriteStream): string =>
   stream.isTTY ? text : stripVTControlCharacters(text).replace(/ +$/gm, '');
 

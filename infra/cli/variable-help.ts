@@ -47,7 +47,7 @@ export const VARIABLES_OF: Readonly<Record<ServiceName, readonly string[]>> = {
   work: [...OF_BOTH, ...LOGGING_AND_METRICS, ...OF_WORK],
 };
 
-/** Removes the marks of Markdown and the references to other sections of the README. */
+/** Removes Markdown marks and references to other sections of the README. */
 const plain = (text: string): string =>
   text
     .replace(/`|\*\*/g, '')
@@ -57,8 +57,8 @@ const plain = (text: string): string =>
 type Variable = { readonly name: string; readonly meaning: string };
 
 /**
- * The rows of the table of variables in the README. A row can have several names with one meaning: then its defaults
- * are separated by commas.
+ * Returns the rows of the table of variables in the README. If a row has several names with the same meaning, their
+ * defaults are separated by commas.
  */
 const variablesIn = (readme: string): Variable[] =>
   [...readme.matchAll(ROW)].flatMap(([, cell = '', meaning = '', defaults = '']) => {
@@ -68,7 +68,8 @@ const variablesIn = (readme: string): Variable[] =>
   });
 
 /**
- * The text about the environment variables of a service, as the README describes them. @throws if there is no README
+ * Returns the text about the environment variables of a service, from the README.
+ * @throws Error if there is no README
  */
 export const variableHelp = (service: ServiceName): string => {
   const described = new Map(variablesIn(readFileSync(README, 'utf8')).map(({ name, meaning }) => [name, meaning]));

@@ -11,10 +11,10 @@ const DAY_MS = 86_400_000;
 
 const daysSince = (at: string): number => Math.max(0, Math.floor((Date.now() - Date.parse(at)) / DAY_MS));
 
-/** The age of a key, such as `3 days old`. */
+/** Returns the age of a key as a text, such as `3 days old`. */
 export const ageText = (at: string): string => `${daysSince(at)} ${daysSince(at) === 1 ? 'day' : 'days'} old`;
 
-/** The state of all keys, as `annals vault status --json` prints it. */
+/** The state of all keys in the form that `annals vault status --json` prints. */
 type VaultStatus = KeyReport & {
   readonly master: { readonly kid: string; readonly since: string; readonly file: string };
   readonly rotations: Pick<KeyRotations, 'master' | 'data_keys'>;

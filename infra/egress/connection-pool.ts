@@ -11,11 +11,11 @@ const MAX_CONNECTIONS_PER_HOST = 8;
 
 export type PoolOptions = {
   readonly connectTimeoutMs?: number;
-  /** How long a host may send nothing, in milliseconds. */
+  /** The maximum time in milliseconds in which a host sends nothing. */
   readonly idleTimeoutMs?: number;
-  /** By default, DNS. */
+  /** Resolves host names. By default, by DNS. */
   readonly resolve?: ResolveHost;
-  /** By default, undici's function that creates connectors. */
+  /** Creates connectors. By default, undici's function. */
   readonly build?: typeof buildConnector;
 };
 
@@ -32,7 +32,7 @@ export const createConnectionPool = (rules: EgressRules, options: PoolOptions): 
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, resolve } = options;
   let opened: Promise<Opened> | undefined;
 
-  // undici takes 50 MB and 0.1 s. Most processes never send a request, and all of them start faster without it.
+  // undici takes 50 MB and 0.1 s. Most processes never send a request to another host, and start faster without it.
   const open = async (): Promise<Opened> => {
     const { Agent, buildConnector, request } = await import('undici');
     const agent = new Agent({

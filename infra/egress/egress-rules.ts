@@ -5,7 +5,7 @@ import { type IpRange, ipAddressOf, ipRangeOf, isInRange, isPublicAddress } from
 const DEFAULT_PORTS: readonly number[] = [443, 8443];
 const MAX_URL_LENGTH = 2_048;
 
-/** An entry of EGRESS_ALLOW: a host name or a range of addresses, with one port or all. */
+/** An entry of EGRESS_ALLOW: a host name (`name`) or a range of addresses (`range`), with one port or all ports. */
 type Allowance = { readonly name: string | null; readonly range: IpRange | null; readonly port: number | null };
 
 export type Destination = { readonly hostname: string; readonly port: number };
@@ -17,9 +17,9 @@ export type EgressRuleOptions = {
   readonly ports?: readonly number[] | undefined;
 };
 
-/** Decides to which hosts the platform sends requests. */
+/** Decides to which hosts the platform may send requests. */
 export type EgressRules = {
-  /** Whether EGRESS_ALLOW names this host, or a range that contains it if it is an address. */
+  /** Whether EGRESS_ALLOW contains this host or, if the host is an address, a range with this address. */
   readonly isNamed: (destination: Destination) => boolean;
   /**
    * Checks the scheme, the host, the port and, if the host is an IP address, also the address.

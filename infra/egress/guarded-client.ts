@@ -7,33 +7,33 @@ import { createPlaces } from './request-places.ts';
 import { responseFailure } from './transport-failure.ts';
 
 const DEFAULTS = { maxBytes: 8 * 1024 * 1024, totalMs: 20_000 };
-/** How many requests may be under way at the same time, so that slow hosts cannot use up the memory. */
+/** The maximum numbers of requests at the same time, so that slow hosts cannot use up the memory. */
 export const MAX_REQUESTS = { total: 128, perHost: 32 };
-/** How much of an unused body is read, and for how long, so that the connection can serve the next request. */
+/** An unused body is read up to these limits, so that its connection can serve the next request. */
 const UNUSED_BODY = { maxBytes: 64 * 1024, maxMs: 2_000 };
 
 export type EgressResponse = {
   readonly status: number;
-  /** The URL that has answered, after redirects. */
+  /** The URL that has answered, which differs from the requested one after redirects. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The body, to be read once. Reading can throw an EgressError. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Closes the connection if the body has not been read to its end. Call it if you may not read the body. */
+  /** Closes the connection if the body has not been read to its end. Must be called if the body may stay unread. */
   readonly discard: () => void;
 };
 
-/** The client for all requests to URLs that users give. */
+/** The client for all requests to URLs that come from users. */
 export type GuardedClient = {
   /** Checks a URL without sending anything. @throws EgressError forbidden */
   readonly checkUrl: (url: string) => void;
-  /** Sends a request. Any status is a result, apart from that of a redirect. @throws EgressError */
+  /** Sends a request. Every status except that of a redirect is a result. @throws EgressError */
   readonly request: (request: EgressRequest) => Promise<EgressResponse>;
   /** Sends a request and reads the whole body. @throws EgressError */
   readonly read: (request: EgressRequest) => Promise<Omit<EgressResponse, 'body' | 'discard'> & { readonly bytes: Uint8Array }>;
   /**
-   * Sends a request and returns the status of the answer, whatever its body is. Follows no redirect. @throws
-   * EgressError
+   * Sends a request and returns the status of the answer. Ignores the body, and follows no redirect.
+   * @throws EgressError
    */
   readonly status: (request: EgressRequest) => Promise<number>;
   readonly close: () => Promise<void>;
@@ -46,7 +46,8 @@ const discard = ({ body }: Dispatcher.ResponseData): void => void body.on('error
 type Body = { readonly response: Dispatcher.ResponseData; readonly host: string; readonly maxBytes: number; readonly end: () => void };
 
 /**
- * Counts the bytes of a body. @throws EgressError if there are more than `maxBytes`, or the body does not end properly
+ * Yields the bytes of a body, and counts them.
+ * @throws EgressError if there are more than `maxBytes`, or the body does not end properly
  */
 async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncIterable<Uint8Array> {
   let bytes = 0;
@@ -63,7 +64,11 @@ async function* limitedBody({ response, host, maxBytes, end }: Body): AsyncItera
   }
 }
 
-/** Refuses answers that are too long or compressed. Compressed ones are refused because few bytes can become many. */
+/**
+ * Refuses answers that are too long or compressed. Compressed answers are refused because a few bytes can expand to
+ * very many.
+ * @throws EgressError
+ */
 const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes: number): void => {
   const encoding = headerOf(response, 'content-encoding')?.trim().toLowerCase() ?? 'identity';
   if (encoding !== 'identity' && encoding !== '')
@@ -75,15 +80,15 @@ const checkHeaders = (response: Dispatcher.ResponseData, host: string, maxBytes:
 const collect = async (body: AsyncIterable<Uint8Array>): Promise<Uint8Array> => Buffer.concat(await Array.fromAsync(body));
 
 /**
- * Creates the client for requests to URLs that users give. It sends them to public addresses only, or to those that the
- * operator allows, and limits the time and the size of the answers.
+ * Creates the client for requests to URLs that come from users. It sends requests only to public addresses, and to
+ * those that the operator allows, and limits the time and the size of the answers.
  */
 export const createGuardedClient = (options: GuardedClientOptions = {}): GuardedClient => {
   const rules = createEgressRules(options);
   const pool = createConnectionPool(rules, options);
   const places = createPlaces(MAX_REQUESTS);
 
-  /** Sends the request, and again to the target of each redirect. */
+  /** Sends a request, and repeats it to the target of each redirect. */
   const follow = async (first: Attempt, free: () => void): Promise<EgressResponse> => {
     for (let attempt = first; ; ) {
       const response = await pool.send(attempt);
@@ -109,7 +114,7 @@ export const createGuardedClient = (options: GuardedClientOptions = {}): Guarded
     }
   };
 
-  /** Checks the URL, starts the time limit, and takes a place. @throws EgressError */
+  /** Checks the URL, starts the time limit, and reserves one of the limited places for requests. @throws EgressError */
   const begin = (wanted: EgressRequest): { readonly attempt: Attempt; readonly free: () => void } => {
     const url = rules.checkUrl(wanted.url);
     const timeout = AbortSignal.timeout(wanted.totalMs ?? DEFAULTS.totalMs);

@@ -15,8 +15,8 @@ type Connector = buildConnector.connector;
 const resolver = new Resolver(DNS_TIMEOUT);
 
 /**
- * Asks the DNS servers. It does not use `lookup` of node:dns, which occupies one of the few threads that Node also
- * needs for files, so that a few host names with slow DNS servers could stop the whole process.
+ * Resolves a host name with the DNS servers. Does not use `lookup` of node:dns, because it occupies one of the few
+ * threads that Node also needs for files: a few host names with slow DNS servers could stop the whole process.
  */
 export const resolveByDns: ResolveHost = async (hostname) => {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -25,11 +25,14 @@ export const resolveByDns: ResolveHost = async (hostname) => {
   return addresses;
 };
 
-/** Resolves a name as the operating system does, also with its hosts file. For hosts that the operator has named. */
+/** Resolves a name like the operating system, including its hosts file. Used for hosts that the operator has listed. */
 export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
 
-/** A `lookup` for sockets that returns the addresses that were checked, so that the name is not resolved again. */
+/**
+ * Returns a `lookup` function for sockets that returns addresses which were already checked, so that the name is not
+ * resolved again.
+ */
 const checkedLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_hostname, options, callback) => {
@@ -51,7 +54,7 @@ const closeUnlessAllowed = (socket: Socket, rules: EgressRules, destination: Des
 export type ConnectorOptions = {
   readonly rules: EgressRules;
   readonly connectTimeoutMs: number;
-  /** By default, DNS. */
+  /** Resolves host names. By default, by DNS. */
   readonly resolve?: ResolveHost | undefined;
   /** undici's function that creates connectors. */
   readonly build: typeof buildConnector;

@@ -3,20 +3,26 @@ import ipaddr from 'ipaddr.js';
 export type IpAddress = ReturnType<typeof ipaddr.process>;
 export type IpRange = { readonly address: IpAddress; readonly bits: number };
 
-/** The only block from which public IPv6 addresses are allocated. */
+/** The only block of public IPv6 addresses. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/** The prefix of NAT64 (RFC 6052). The last 32 bits are the IPv4 address to which a gateway sends the packets. */
+/**
+ * The prefix of NAT64 (RFC 6052). The last 32 bits of such an address are the IPv4 address to which a gateway forwards
+ * the packets.
+ */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
-/** The address at which virtual machines in Azure reach services of their host. It is in a public range. */
+/**
+ * The address at which virtual machines in Azure reach services of their host. It must be blocked separately, because
+ * it is in a public range.
+ */
 const AZURE_HOST = '168.63.129.16';
 
-/** Returns an address; one that is mapped to IPv6 as IPv4. Null if the text is not an IP address. */
+/** Parses an IP address. An IPv4 address that is mapped to IPv6 becomes IPv4. Null if the text is not an IP address. */
 export const ipAddressOf = (text: string): IpAddress | null => {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? ipaddr.process(bare) : null;
 };
 
-/** Returns the range that a text such as 10.0.0.0/8 or 10.1.2.3 describes; null if it describes none. */
+/** Parses a range such as 10.0.0.0/8, or a single address such as 10.1.2.3; null if the text is neither. */
 export const ipRangeOf = (text: string): IpRange | null => {
   const [host = '', bits] = text.split('/');
   const address = ipAddressOf(host);
@@ -34,8 +40,8 @@ const isPublicIPv6 = (address: ipaddr.IPv6): boolean => {
 };
 
 /**
- * Whether an address belongs to a host on the internet. Private, loopback, link-local and reserved addresses do not,
- * nor do those of metadata services and those that contain another address (6to4, Teredo).
+ * Whether an address belongs to a host on the internet. False for private, loopback, link-local and reserved addresses,
+ * for those of metadata services, and for those that contain another address (6to4, Teredo).
  */
 export const isPublicAddress = (address: IpAddress): boolean => {
   if (address instanceof ipaddr.IPv6) return isPublicIPv6(address);

@@ -4,21 +4,21 @@ import type { EgressRules } from './egress-rules.ts';
 
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const KEEPS_METHOD: readonly number[] = [307, 308];
-/** Headers that are for the first host only: a redirect to another one leaves them out. */
+/** Matches headers that must be sent only to the first host: a redirect to another host leaves them out. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i;
 const MAX_REDIRECTS = 3;
 
 export type EgressRequest = {
   readonly url: string;
-  /** By default, GET. */
+  /** The HTTP method. By default, GET. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** How many bytes the body of the answer may have. By default, 8 MiB. */
+  /** The maximum size of the answer's body in bytes. By default, 8 MiB. */
   readonly maxBytes?: number;
-  /** How long everything may take, with redirects and the whole body, in milliseconds. By default, 20,000. */
+  /** The maximum total time in milliseconds, including redirects and the whole body. By default, 20,000. */
   readonly totalMs?: number;
-  /** How many redirects are followed. By default, 3. */
+  /** The maximum number of redirects. By default, 3. */
   readonly maxRedirects?: number;
   readonly signal?: AbortSignal;
 };
@@ -38,8 +38,8 @@ const headersFor = (target: URL, { url, request: { headers = {} } }: Attempt): R
   target.origin === url.origin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 
 /**
- * Returns the request to the target of a redirect; null if the answer is no redirect to follow. Credentials are sent to
- * the first host only.
+ * Returns the request to the target of a redirect; null if the answer is not a redirect. Credentials are sent only to
+ * the first host.
  * @throws EgressError bad_response, and forbidden if requests to the target are not allowed
  */
 export const redirected = (attempt: Attempt, response: Dispatcher.ResponseData, rules: EgressRules): Attempt | null => {

@@ -11,7 +11,7 @@ const isTimeout = (error: unknown): boolean =>
   /^(TimeoutError|AbortError)$/.test((error as Error).name ?? '');
 
 const INVALID_ANSWER = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/;
-/** Codes of invalid certificates and of other failures of TLS. */
+/** Matches the codes of errors that mean an invalid certificate or another failure of TLS. */
 const INVALID_TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/;
 
 /** Whether undici has refused an answer because it is not valid HTTP. Most of these errors have no code. */
@@ -23,7 +23,9 @@ const isInvalidAnswer = (error: unknown): boolean => {
 const timedOut = (host: string): EgressError => new EgressError('unreachable', `${host} does not answer in time`);
 const invalidAnswer = (host: string): EgressError => new EgressError('bad_response', `The answer of ${host} is not valid HTTP`);
 
-/** Converts an error before the headers of the answer to one for users. */
+/**
+ * Converts an error that occurred before the headers of the answer arrived. The returned error has a message for users.
+ */
 export const connectionFailure = (error: unknown, host: string): EgressError => {
   if (error instanceof EgressError) return error;
   if (isTimeout(error)) return timedOut(host);

@@ -7,16 +7,16 @@ import { openReceiptSigner } from '../audit/signing-key.ts';
 import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { Vault } from '../vault/vault.ts';
 
-/** How long one call counts the events of a tenant. */
+/** One call counts the events of a tenant for at most this long, in milliseconds. */
 const COUNT_TIME_MS = 15_000;
 
 const START: CountProgress = { streams: 0, events: 0, counted_to: '' };
 
 /**
- * Counts the tenant's streams and events before the position `until`, without those of its destroyed keys, and
- * continues after `progress`. The store selects the events, so that only they are sent. After `timeMs`, returns how far
- * it has come. Every stream has one event of revision 0, so the counts of two parts can be added.
- * @throws LogError unavailable if it has not come anywhere
+ * Counts the tenant's streams and events before the position `until`, except those of its destroyed keys, continuing
+ * after `progress`. The store filters the events, so that only those of the tenant are sent. After `timeMs`, returns
+ * the counts so far. Every stream has exactly one event of revision 0, so the counts of several parts can be added.
+ * @throws LogError unavailable if no event could be counted
  */
 export const countTenantEvents = async (
   log: Log,

@@ -5,14 +5,14 @@ import { toRecorded } from './event-codec.ts';
 import type { LogError } from './event-log.ts';
 
 /**
- * How long a read waits for its first event. Without this limit, the client would notice a dead connection only after
- * 20 s.
+ * The maximum time to wait for the first event of a read, in milliseconds. Without this limit, the client would notice
+ * a dead connection only after 20 s.
  */
 const FIRST_EVENT_TIMEOUT_MS = 5_000;
 
 /**
- * How long to wait before cancelling a read that got "stream not found". By then the server has ended the call itself.
- * Cancelling earlier would reset the call, and servers close a connection that resets many calls.
+ * The time to wait before cancelling a read that got "stream not found", in milliseconds. By then, the server has ended
+ * the call itself. Cancelling earlier would reset the call, and servers close a connection that resets many calls.
  */
 const CANCEL_DELAY_MS = 20;
 

@@ -11,9 +11,9 @@ const RETRY_DELAY_MS = 100;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 /**
- * The server refuses an append that it reads after the deadline. A server that was stopped for a while must not refuse
- * the first ones of the appends that wait for it and record the later ones: the callers that try only once expect them
- * in order.
+ * The deadline in milliseconds of appends that are tried only once. The server refuses an append that it reads after
+ * its deadline. If a server is paused for a while, it must not refuse the first waiting appends and then record later
+ * ones, because callers of such appends rely on their order.
  */
 const SINGLE_ATTEMPT_TIMEOUT_MS = 3_600_000;
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -43,8 +43,7 @@ const readStream = ({ client, toLogError }: Connection, ...[stream, { from, limi
 
 /**
  * Checks whether an earlier attempt has written the events.
- * @returns the result of that attempt if the stream has exactly these events right after revision `expected`; otherwise
- * null
+ * @returns the result of that attempt if these events follow revision `expected` in the stream; otherwise null
  */
 const findEarlierAppend = async (connection: Connection, { stream, expected, events }: Append): Promise<Appended | null> => {
   const from = expected === 'none' ? 0 : expected + 1;
@@ -64,9 +63,9 @@ const tryAppend = async (connection: Connection, append: Append, deadline: numbe
 };
 
 /**
- * Appends, and retries for up to `deadline` ms while the store is unavailable. If a retry gets a conflict, an earlier
- * attempt may have written the events and only its answer was lost. So the stream is checked before the conflict is
- * reported.
+ * Appends, and retries for up to `deadline` ms while the store is unavailable. If a retry gets a conflict, the reason
+ * may be that an earlier attempt has written the events, and only its answer was lost. So the stream is checked before
+ * the conflict is reported.
  */
 const appendWithRetries = async (connection: Connection, append: Append, deadline: number): Promise<Appended> => {
   const end = Date.now() + deadline;
@@ -89,9 +88,9 @@ const appendWithRetries = async (connection: Connection, append: Append, deadlin
 export type AppendOutcome = 'ok' | 'conflict' | 'failed';
 
 export type LogOptions = {
-  /** Is called with the error message each time a call meets a damaged record. */
+  /** Called with the error message each time a call meets a damaged record. */
   readonly onDamage?: (message: string) => void;
-  /** Is called after every append with its duration, including retries. */
+  /** Called after every append with its duration, including retries. */
   readonly onAppend?: (outcome: AppendOutcome, milliseconds: number) => void;
 };
 

@@ -1,8 +1,8 @@
 import { LogError } from './event-log.ts';
 
 /**
- * Rejects if `work` has not settled after `ms`. The EventStoreDB client sets no timeout on batch appends and reads:
- * without this, a call that the server never answers would wait for ever.
+ * Rejects if `work` has not settled after `ms`. The EventStoreDB client sets no timeout on batch appends and reads, so
+ * without this function, a call that the server never answers would wait forever.
  * @throws LogError unavailable
  */
 export const withDeadline = <T>(ms: number, work: Promise<T>): Promise<T> => {

@@ -10,8 +10,8 @@ const UNAVAILABLE_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Some of the client's errors have no type of their own, so their messages are matched. These messages mean that the
- * server is not ready, or that the connection ended.
+ * Matches messages that mean that the server is not ready, or that the connection ended. Messages are matched because
+ * some of the client's errors have no type of their own.
  */
 const UNAVAILABLE_MESSAGE =
   /server is not ready|ECONNRESET|ECONNREFUSED|socket hang up|Failed to discover|GOAWAY|Session closed|Received RST_STREAM|Channel has been shut down|Cancelled on client|^13 INTERNAL|^14 UNAVAILABLE/i;

@@ -6,7 +6,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const encoder = new TextEncoder();
 
-/** The most bytes of event data in one append. The server's limit, 1,048,576 bytes, is a little higher. */
+/** The maximum number of bytes of event data in one append. The server's limit, 1,048,576 bytes, is slightly higher. */
 const MAX_DATA_BYTES = 1_000_000;
 
 /**

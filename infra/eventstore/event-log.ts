@@ -1,18 +1,18 @@
 import type { DomainEvent, Metadata, Position, Recorded } from '../../domain/event.ts';
 
-/** An event to append. `data` is stored as JSON, or unchanged if it is bytes. `id` is a UUID. */
+/** An event to append. `data` is stored as JSON or, if it is bytes, unchanged. `id` is a UUID. */
 export type NewEvent = { id: string; type: string; data: DomainEvent['data'] | Uint8Array; meta: Metadata };
 
 /**
- * Revision and position of the last appended event. If an earlier attempt has already written the events, these are the
- * values from that attempt.
+ * The revision and position of the last appended event. If an earlier attempt has already written the events, these are
+ * the values from that attempt.
  */
 export type Appended = { revision: number; position: Position };
 
-/** What an append expects of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
+/** The expected state of the stream: the revision of its last event, or 'none' if the stream must not exist yet. */
 export type Expected = 'none' | number;
 
-/** `streamPattern` is a regular expression that the names of the streams match. The server applies it. */
+/** `streamPattern` is a regular expression for the names of the streams. The server applies it. */
 export type Filter = { streamPrefixes: readonly string[] } | { eventTypes: readonly string[] } | { streamPattern: string };
 
 export type Follower = {
@@ -40,8 +40,8 @@ export type Follower = {
 export type Log = {
   /**
    * Appends all events or none. While the store is unavailable, retries with the same event ids and the same expected
-   * revision, for up to `deadline` ms (default 10,000). With `retry: false`, tries only once, and the
-   * store may still write the events after `deadline`.
+   * revision, for up to `deadline` ms (default 10,000). With `retry: false`, tries only once; the store may then still
+   * write the events after `deadline`.
    * @throws LogError conflict (the stream is not at `expected`), gone (it was tombstoned), unavailable, wrong-request,
    * too-large, damaged
    */
@@ -52,27 +52,28 @@ export type Log = {
     options?: { deadline?: number; retry?: boolean },
   ) => Promise<Appended>;
   /**
-   * The stream's events from revision `from` on, oldest first; with `backwards`, from there back, newest first. Without
-   * `from`, starts with the first event, or with `backwards` the last one. Yields nothing if the stream does not exist.
+   * Yields the stream's events, the oldest first, starting at revision `from` (default: the first event). With
+   * `backwards`, yields them with the newest first, starting at `from` (default: the last event). Yields nothing if the
+   * stream does not exist.
    * @throws LogError gone, unavailable, damaged
    */
   read: (stream: string, options?: { from?: number; limit?: number; backwards?: boolean }) => AsyncIterable<Recorded>;
   /**
-   * Deletes a stream for ever. Its name cannot be used again. The store frees the disk space when it is scavenged. Does
-   * nothing if the stream was tombstoned before.
+   * Deletes a stream forever. Its name cannot be used again. The store frees the disk space when it is scavenged. Does
+   * nothing if the stream is already tombstoned.
    * @throws LogError unavailable, damaged
    */
   tombstone: (stream: string) => Promise<void>;
   /**
-   * Hides the stream's events before this revision for ever. The store frees their disk space when it is scavenged.
+   * Hides the stream's events before this revision forever. The store frees their disk space when it is scavenged.
    * @throws LogError gone, unavailable, damaged
    */
   truncate: (stream: string, before: number) => Promise<void>;
-  /** The stream's last event, or null if it has none. @throws LogError gone, unavailable, damaged */
+  /** Returns the stream's last event; null if it has none. @throws LogError gone, unavailable, damaged */
   last: (stream: string) => Promise<Recorded | null>;
   /**
-   * All application events (those whose type does not begin with `$`). If `from` is set, it must be the position of an
-   * event, and reading starts there. Only a forward read includes that event.
+   * Yields all application events (those whose type does not begin with `$`). If `from` is set, it must be the position
+   * of an event, and reading starts there. Only a forward read includes that event.
    * @throws LogError unavailable, damaged
    */
   readAll: (options?: { from?: Position; backwards?: boolean; limit?: number }) => AsyncIterable<Recorded>;

@@ -63,8 +63,8 @@ const runSubscription = (client: EventStoreDBClient, { follower, from, onPositio
     const passes = typeFilter(follower.filter);
     const isIdle = () => !isHandling && subscription.readableLength === 0;
     // The client may report a checkpoint while earlier events are still in its buffer. So a checkpoint counts only if
-    // the buffer is empty and no event is being handled. After a failure the client still delivers its buffer and
-    // checkpoints: these are ignored.
+    // the buffer is empty and no event is being handled. After a failure, the client still delivers its buffer and
+    // checkpoints, which must be ignored.
     const subscription = openSubscription(client, from, follower.filter, async (_, position) => {
       if (isOver || !isIdle()) return;
       await follower.checkpoint?.(position);

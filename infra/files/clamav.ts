@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { Refusal } from '../../domain/refusal.ts';
 
-/** How long one check may take, in milliseconds. */
+/** The maximum time of one check, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 const CHUNK_BYTES = 65_536;
 const MAX_ANSWER_BYTES = 4_096;
@@ -10,7 +10,7 @@ export type ClamavAddress = { readonly host: string; readonly port: number };
 
 const unavailable = (): Refusal => new Refusal('unavailable', 'The virus scanner does not answer: try again', { retryAfter: 10 });
 
-/** The messages of clamd's command INSTREAM: chunks with their lengths, and an empty one at the end. */
+/** Yields the messages of clamd's command INSTREAM: chunks with their lengths, and an empty chunk at the end. */
 function* streamOf(bytes: Uint8Array): Generator<Uint8Array> {
   yield Buffer.from('zINSTREAM\0');
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
@@ -40,7 +40,8 @@ const readAnswer = async (socket: Socket): Promise<string> => {
 const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>): Promise<string> => {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('timeout')), TIMEOUT_MS);
-  // If clamd refuses a stream before its end, it answers and closes the connection: the answer counts.
+  // If clamd refuses a stream before its end, it answers and closes the connection. An error of sending is then
+  // ignored, because the answer counts.
   const sending = (async () => {
     for (const message of messages) await send(socket, message);
   })().catch(() => {});
@@ -57,7 +58,7 @@ const ask = async ({ host, port }: ClamavAddress, messages: Iterable<Uint8Array>
 export const pingClamav = async (address: ClamavAddress): Promise<boolean> => (await ask(address, [Buffer.from('zPING\0')])) === 'PONG';
 
 /**
- * Creates the function that lets ClamAV (its daemon clamd) check a file. It returns the name of the threat; null if
+ * Creates the function that checks a file with ClamAV (its daemon clamd). It returns the name of the threat; null if
  * there is none.
  * @throws Refusal unavailable, too_large if the file is larger than clamd accepts
  */

@@ -2,21 +2,22 @@ import type { EncodedPicture, EncodePicture } from '../../commands/files/picture
 import { invalid, Refusal } from '../../domain/refusal.ts';
 
 /**
- * The largest width and height in pixels, and the most pixels: a small file can describe a picture of many gigabytes.
+ * The maximum width and height in pixels. Pictures are limited because a small file can describe a picture of many
+ * gigabytes.
  */
 const MAX_SIDE = 4_096;
 const MAX_PIXELS = 4_096 * 2_048;
-/** The largest side of a picture in an ICO file. */
+/** The maximum side of a picture in an ICO file, in pixels. */
 const MAX_ICON_SIDE = 1_024;
 
-/** The types that are accepted, with the loader of each in the library. */
+/** Maps the accepted content types to the names of the library's loaders. */
 const LOADERS: Readonly<Record<string, string>> = {
   'image/png': 'VipsForeignLoadPng',
   'image/jpeg': 'VipsForeignLoadJpeg',
   'image/webp': 'VipsForeignLoadWebp',
   'image/gif': 'VipsForeignLoadNsgif',
 };
-/** What clients and parsers say of a file whose type they do not know. */
+/** Content types that clients and parsers name if they do not know the type of a file. */
 const NO_CLAIM: readonly string[] = ['application/octet-stream', 'text/plain'];
 const ICON = 'image/x-icon';
 const ICON_NAMES: readonly string[] = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon'];
@@ -26,7 +27,7 @@ const damaged = (): Refusal => invalid('/upload', 'is not a complete picture of 
 const tooLarge = (): Refusal =>
   invalid('/upload', `must have at most ${MAX_SIDE} x ${MAX_SIDE} and ${MAX_PIXELS} pixels`, 'too_many_pixels');
 
-/** @throws Refusal invalid if the client names another type than that of the content */
+/** Checks the content type that the client has sent. @throws Refusal invalid if it is not the type of the content */
 const assertClaim = (claimed: string | null, type: string): void => {
   const [name = ''] = (claimed ?? '').toLowerCase().split(/\s*;/);
   if (name === '' || NO_CLAIM.includes(name) || name === type || (name === 'image/jpg' && type === 'image/jpeg')) return;
@@ -36,7 +37,7 @@ const assertClaim = (claimed: string | null, type: string): void => {
 
 let loading: Promise<typeof import('sharp')['default']> | undefined;
 
-/** Loads the library with the first picture. It may use no other decoders than those of the accepted types. */
+/** Loads the library when the first picture arrives. Only the decoders of the accepted types are enabled. */
 const loadSharp = (): Promise<typeof import('sharp')['default']> => {
   loading ??= import('sharp').then(({ default: sharp }) => {
     sharp.cache(false);
@@ -50,7 +51,7 @@ const loadSharp = (): Promise<typeof import('sharp')['default']> => {
 
 type Raw = { readonly data: Uint8Array; readonly width: number; readonly height: number };
 
-/** Encodes pixels or a file as PNG, JPEG or WebP; a GIF becomes a PNG of its first picture. */
+/** Encodes pixels or a file as PNG, JPEG or WebP. A GIF becomes a PNG of its first picture. */
 const encodeAs = async (source: Uint8Array | Raw, type: string): Promise<EncodedPicture> => {
   const sharp = await loadSharp();
   const input =
@@ -70,7 +71,7 @@ const encodeAs = async (source: Uint8Array | Raw, type: string): Promise<Encoded
 /** An entry in the directory of an ICO file. */
 type IconEntry = { readonly start: number; readonly size: number; readonly isPng: boolean; readonly side: number };
 
-/** @throws RangeError if the file ends early, Refusal invalid */
+/** Reads the directory of an ICO file. @throws RangeError if the file ends early, Refusal invalid */
 const iconEntries = (file: Buffer): IconEntry[] =>
   Array.from({ length: file.readUInt16LE(4) }, (_, index): IconEntry => {
     const at = 6 + index * 16;
@@ -109,7 +110,10 @@ const encodeIcon = async (bytes: Uint8Array): Promise<EncodedPicture> => {
   return encodeAs({ data: new Uint8Array(picture.data), width: picture.width, height: picture.height }, 'image/png');
 };
 
-/** Decodes and encodes a picture (see `EncodePicture`). Its type is found by its first bytes, never by its name. */
+/**
+ * Decodes a picture and encodes it again (see `EncodePicture`). Its type is detected from its first bytes, never from
+ * its name.
+ */
 export const encodePicture: EncodePicture = async (bytes, claimed) => {
   const { fileTypeFromBuffer } = await import('file-type');
   const type = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime as string | undefined;

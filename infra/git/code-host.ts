@@ -5,25 +5,28 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 import { createLruMap } from '../lru-map.ts';
 import { NoRepositoryError, openListing } from './git-transport.ts';
 
-/** How long one list may take, with all of its requests. */
+/** The maximum time for one list, with all of its requests, in milliseconds. */
 const LIST_TIMEOUT_MS = 8_000;
 const CACHE_MS = 60_000;
-/** How long an incomplete list is kept, so that a host that does not answer is not asked with every request. */
+/**
+ * An incomplete list is cached for this time (milliseconds), so that a host that does not answer does not get a request
+ * each time.
+ */
 const FAILED_CACHE_MS = 3_000;
 const MAX_CACHED = 1_000;
 const MAX_CACHED_CHARACTERS = 8_000_000;
 const MAX_NAME_LENGTH = 1_024;
 const BRANCH = 'refs/heads/';
 const TAG = 'refs/tags/';
-/** The user name that is sent with a token without one. The usual hosts accept any. */
+/** The user name that is sent if a token has none. The common hosts accept any name. */
 const TOKEN_USER = 'x-access-token';
 
 export type CodeHostOptions = {
   readonly client: GuardedClient;
-  /** Tokens by host name, each as `token` or `user:token`. */
+  /** Maps host names to tokens, each as `token` or `user:token`. */
   readonly tokens?: Readonly<Record<string, string>>;
   readonly now?: () => number;
-  /** How long one list may take, in milliseconds. By default, 8,000. */
+  /** The maximum time for one list, in milliseconds. By default, 8,000. */
   readonly timeoutMs?: number;
 };
 
@@ -32,7 +35,8 @@ type Listed = { readonly refs: readonly Ref[]; readonly hasMore: boolean };
 type Names = { readonly names: readonly string[]; readonly isComplete: boolean; readonly failed: CodeHostFailure | null };
 
 /**
- * Converts an error of a request to what the commands know. Errors of the library mean that the answer is not valid.
+ * Converts an error of a request to a failure that the commands can handle. An error of the library means that the
+ * answer is not valid.
  */
 const failureOf = (error: unknown, url: string): CodeHostFailure => {
   if (error instanceof EgressError) return { failure: error.failure, message: error.message };
@@ -48,7 +52,7 @@ const answer = async <T>(url: string, ask: () => Promise<T>): Promise<HostAnswer
   }
 };
 
-/** Returns the credentials of a token. */
+/** Returns the user name and the password for a token. */
 const credentials = (token: string): { username: string; password: string } => {
   const [user, ...rest] = token.split(':');
   return rest.length === 0 ? { username: TOKEN_USER, password: token } : { username: user!, password: rest.join(':') };
@@ -59,11 +63,11 @@ const tokenIn = (tokens: Readonly<Record<string, string>>, url: string): string 
   return Object.hasOwn(tokens, hostname) ? tokens[hostname]! : null;
 };
 
-/** Creates the function that asks a host for the refs whose names start with `prefix`. */
+/** Creates the function that lists the refs of a repository whose names start with `prefix`. */
 const refLister =
   ({ client, tokens = {}, timeoutMs = LIST_TIMEOUT_MS }: CodeHostOptions) =>
   async (url: string, prefix: string): Promise<Listed> => {
-    // Loaded with the first use: most processes never need it, and it would delay their start.
+    // This is loaded at first use: most processes never need it, and it would delay their start.
     const { listServerRefs } = await import('isomorphic-git');
     const token = tokenIn(tokens, url);
     const { http, hasMore } = openListing({ client, url, maxLines: MAX_REFS, timeoutMs, hasToken: token !== null });
@@ -78,7 +82,7 @@ const namesIn = (refs: readonly Ref[], prefix: string): string[] => {
 
 const weightOf = ({ branches, tags }: ListedRefs): number => [...branches, ...tags].reduce((sum, name) => sum + name.length + 32, 200);
 
-/** Creates the connection to the hosts of git repositories. It asks them with git's HTTP protocol, version 2. */
+/** Creates the connection to the hosts of git repositories. It uses version 2 of git's HTTP protocol. */
 export const createCodeHost = (options: CodeHostOptions): CodeHost => {
   const { now = Date.now } = options;
   const list = refLister(options);

@@ -7,12 +7,12 @@ import { readPktLines } from './pkt-lines.ts';
 export class NoRepositoryError extends Error {}
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/** How many lines are read of a list that the host cannot filter (protocol version 1). */
+/** The maximum number of lines to read from a list that the host cannot filter (protocol version 1). */
 const MAX_ADVERTISED = 50_000;
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
 const RESULT = 'application/x-git-upload-pack-result';
 const NO_ACCESS = [401, 403, 404, 410];
-/** Some hosts speak git only to clients with a name like that of git. */
+/** Some hosts accept git requests only from clients whose name looks like that of git. */
 const USER_AGENT = 'git/2.0 (annals)';
 
 type Sent = {
@@ -31,7 +31,7 @@ async function* single(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
   yield bytes;
 }
 
-/** @throws EgressError, NoRepositoryError unless the host answers with what git expects */
+/** Checks the answer of a host. @throws EgressError, NoRepositoryError unless it is a valid answer to git */
 const checkAnswer = ({ status, headers, url }: Pick<EgressResponse, 'status' | 'headers' | 'url'>, type: string): void => {
   const host = hostOf(url);
   if (NO_ACCESS.includes(status))
@@ -43,7 +43,7 @@ const checkAnswer = ({ status, headers, url }: Pick<EgressResponse, 'status' | '
     throw new EgressError('bad_response', `${host} does not answer as a git server does`);
 };
 
-/** Headers without the token, for a host to which the first one redirects. */
+/** Returns the headers without the token, for the host to which a redirect leads. */
 const withoutToken = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'));
 
@@ -51,9 +51,9 @@ export type ListingOptions = {
   readonly client: GuardedClient;
   readonly url: string;
   readonly maxLines: number;
-  /** How long all requests for the list may take together, in milliseconds. */
+  /** The maximum time for all requests of the list together, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether there is a token for the host. It is sent when the host asks for it. */
+  /** Whether there is a token for the host. The token is sent only if the host asks for it. */
   readonly hasToken: boolean;
 };
 
@@ -61,8 +61,8 @@ export type Listing = { readonly http: HttpClient; readonly hasMore: () => boole
 
 /**
  * Creates the HTTP client with which isomorphic-git reads one list of refs of the repository at `url`. It reads at most
- * `maxLines` of the list. If the host redirects, the requests after it go to where the repository has moved, as with
- * git.
+ * `maxLines` lines of the list. If the host redirects the first request, the next requests go to the new location, as
+ * with git.
  */
 export const openListing = ({ client, url, maxLines, timeoutMs, hasToken }: ListingOptions): Listing => {
   const signal = AbortSignal.timeout(timeoutMs);

@@ -12,8 +12,8 @@ const FLUSH = 0;
 const FIRST_LENGTH_WITH_CONTENT = 4;
 
 /**
- * Returns the number of bytes of the line that starts here; -1 if this is no valid line, null if its length is not
- * there yet.
+ * Returns the number of bytes of the line at `offset`; -1 if the line is not valid, null if the bytes of its length
+ * have not arrived yet.
  */
 const lengthAt = (bytes: Buffer, offset: number): number | null => {
   if (bytes.length - offset < PREFIX_BYTES) return null;
@@ -22,7 +22,7 @@ const lengthAt = (bytes: Buffer, offset: number): number | null => {
   return length === 2 || length === 3 ? -1 : length;
 };
 
-/** Walks over the lines of an answer while its parts arrive. */
+/** Creates a function that reads the lines of an answer while its parts arrive. */
 const createWalk = (maxLines: number) => {
   let rest: Buffer = Buffer.alloc(0);
   let lines = 0;
@@ -30,7 +30,7 @@ const createWalk = (maxLines: number) => {
   let endsWithFlush = false;
   const parts: Buffer[] = [];
 
-  /** Returns whether further bytes are wanted. */
+  /** Adds bytes. @returns whether further bytes are needed */
   const add = (chunk: Uint8Array): boolean => {
     const bytes = Buffer.concat([rest, chunk]);
     let offset = 0;

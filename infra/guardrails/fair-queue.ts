@@ -1,4 +1,4 @@
-/** Creates a queue in which the owners of the items take turns. The items of one owner stay in their order. */
+/** Creates a queue in which the owners of the items take turns. The items of one owner keep their order. */
 export const createFairQueue = <T>() => {
   const byOwner = new Map<string, T[]>();
   let size = 0;

@@ -5,7 +5,10 @@ import type { ValuePath } from '../../domain/webhooks/json-values.ts';
 import { createLruMap } from '../lru-map.ts';
 import { parsePattern } from './text-pattern.ts';
 
-/** Bodies nest at most 64 levels, and the scalar values in them are one level deeper. */
+/**
+ * The maximum nesting of a query's results. Bodies have at most 64 levels, and the scalar values in them are one level
+ * deeper.
+ */
 const MAX_LEVELS = 66;
 /** A query that selects more values than this fails. */
 const MAX_SELECTED = 100_000;
@@ -20,8 +23,8 @@ const patternOf = (text: string): RE2JS => {
 };
 
 /**
- * A function of RFC 9535 that matches a text with a pattern. It replaces the function of the library, which takes a
- * backtracking matcher.
+ * Returns a function of RFC 9535 that matches a text with a pattern. It replaces the library's function, whose matcher
+ * backtracks.
  */
 const patternFunction = (matches: (pattern: RE2JS, text: string) => boolean) => ({
   argTypes: [FunctionExpressionType.ValueType, FunctionExpressionType.ValueType],
@@ -35,11 +38,13 @@ environment.functionRegister.set('search', patternFunction((pattern, text) => pa
 
 type Node = Readonly<Record<string, unknown>>;
 const PATTERN_FUNCTIONS: readonly unknown[] = ['match', 'search'];
-/** Properties that lead out of the syntax tree. */
+/** Properties of the syntax tree that lead out of it. */
 const NO_CHILDREN: readonly string[] = ['environment', 'token'];
 
 /**
- * Checks the patterns in a parsed query. They must be written in the query: a pattern of the sender could be hostile.
+ * Checks the patterns in a parsed query. They must be literals in the query: a pattern from the body of a delivery
+ * could be hostile.
+ * @throws Error
  */
 const checkPatterns = (node: unknown): void => {
   if (typeof node !== 'object' || node === null) return;

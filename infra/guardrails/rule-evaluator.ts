@@ -7,9 +7,9 @@ import type { RulesTask } from './rules-worker.ts';
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Creates the function that evaluates rules. Those that do not read the body are evaluated at once in this thread, and
- * compiled once for each rule set. The others, and the built-in checks that are still to be made, run in a thread of
- * their own.
+ * Creates the function that evaluates rules. Rules that do not read the body are evaluated at once in this thread, and
+ * are compiled once per rule set. All other rules, and the built-in checks that must still be made, run in a separate
+ * thread.
  */
 export const createRuleEvaluator = (options: RulesClientOptions) => {
   const client = createRulesClient(options);
@@ -24,7 +24,8 @@ export const createRuleEvaluator = (options: RulesClientOptions) => {
   return {
     /**
      * Evaluates the rules of a tenant for a delivery.
-     * @returns null if they fail or exceed the time limit @throws Refusal unavailable if too many deliveries wait
+     * @returns the result; null if the evaluation fails or exceeds the time limit
+     * @throws Refusal unavailable if too many deliveries wait
      */
     evaluate: (
       tenant: string,

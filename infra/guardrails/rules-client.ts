@@ -6,9 +6,9 @@ import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { RulesReply, RulesTask } from './rules-worker.ts';
 
-/** How long rules may take for a small body. */
+/** The time limit for the rules on a small body, in milliseconds. */
 const TIME_LIMIT_MS = 1_000;
-/** A larger body gets one millisecond more for each of these bytes. */
+/** The time limit grows by one millisecond for each of this many bytes. */
 const BYTES_PER_MS = 10_000;
 /** A delivery that has waited this long for the thread is refused, so that its sender can repeat it. */
 const MAX_WAIT_MS = 2_000;
@@ -30,12 +30,12 @@ type Job = {
   readonly reject: (error: Refusal) => void;
 };
 
-/** The thread that runs one job after another. `known` are the rule sets that were sent to it. */
+/** The thread that runs one job after another. `known` has the numbers of the rule sets that were sent to it. */
 type Thread = { readonly worker: Worker; readonly known: Set<number>; isReady: boolean };
 
 export type RulesClientOptions = { readonly logger: Pick<Logger, 'warn'>; readonly timeLimitMs?: number };
 
-/** The numbers that identify rule sets in messages to the thread. */
+/** Creates the function that numbers rule sets. The numbers identify them in messages to the thread. */
 const createSetNumbers = () => {
   const numbers = new WeakMap<RuleSet, number>();
   let last = 0;
@@ -47,9 +47,9 @@ const createSetNumbers = () => {
 };
 
 /**
- * Evaluates rules that read the body, in a thread of their own. A delivery whose rules exceed the time limit ends the
- * thread; the next delivery starts a new one. The tenants take turns, so that slow rules of one tenant do not hold up
- * the deliveries to the others for long.
+ * Evaluates rules that read the body in a separate thread. If the rules exceed the time limit, the thread is ended, and
+ * the next delivery starts a new one. Tenants take turns, so that slow rules of one tenant do not delay the deliveries
+ * of other tenants for long.
  */
 export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: RulesClientOptions) => {
   const waiting = createFairQueue<Job>();
@@ -123,7 +123,8 @@ export const createRulesClient = ({ logger, timeLimitMs = TIME_LIMIT_MS }: Rules
   return {
     /**
      * Evaluates the rules of a tenant for a delivery.
-     * @returns null if they fail or exceed the time limit @throws Refusal unavailable if too many deliveries wait
+     * @returns the result; null if the evaluation fails or exceeds the time limit
+     * @throws Refusal unavailable if too many deliveries wait
      */
     evaluate: (
       tenant: string,

@@ -8,7 +8,7 @@ import type { RuleSet } from '../../domain/webhooks/rule-set.ts';
 import { createLruMap } from '../lru-map.ts';
 import { ruleTools } from './rule-tools.ts';
 
-/** Rules to evaluate. `set` identifies the rule set, which is sent only with its first task. */
+/** A task for the thread. `set` is the number of the rule set; the rule set itself is sent only with its first task. */
 export type RulesTask = {
   readonly id: number;
   readonly set: number;
@@ -17,7 +17,7 @@ export type RulesTask = {
   readonly content: ReceivedContent;
 };
 
-/** `unknown`: this thread does not know the rule set (any more). `failed`: the evaluation threw this error. */
+/** `unknown`: this thread does not have the rule set, or no longer. `failed`: the evaluation threw this error. */
 export type RulesReply = { readonly id: number } & (
   | { readonly result: RulesResult }
   | { readonly unknown: true }
@@ -32,7 +32,7 @@ const joined = (body: ReceivedBody): Uint8Array => {
   const bytes = new Uint8Array(body.length);
   let at = 0;
   for (const chunk of chunksOf(body)) {
-    // The last chunk can be longer than the rest of the body.
+    // The last chunk can be longer than the remaining part of the body.
     bytes.set(chunk.subarray(0, body.length - at), at);
     at += chunk.length;
   }

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import type { TextPattern } from '../../domain/webhooks/guardrail-evaluation.ts';
 
-/** The maximum size of a compiled pattern, in instructions. It bounds the time per character of the text. */
+/** The maximum size of a compiled pattern, in instructions. It limits the time per character of the text. */
 const MAX_PROGRAM_SIZE = 2_000;
 
 const messageOf = (error: unknown): string => (error as Error).message.replace('error parsing regexp: ', '');
@@ -22,10 +22,9 @@ const replaceAll = (compiled: RE2JS, text: string, replacement: string): { text:
 };
 
 /**
- * Parses a pattern for RE2's matcher, which never backtracks. So no pattern takes time that grows exponentially with
- * the length of a text.
- * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, or becomes
- * too large when its repetitions are written out
+ * Parses a pattern for RE2's matcher. This matcher never backtracks, so no pattern can take exponential time.
+ * @throws Error with a text for the user if the pattern is not valid, needs look-around or back references, or is too
+ * large after its repetitions are expanded
  */
 export const parsePattern = (pattern: string): RE2JS => {
   let compiled: RE2JS;
@@ -38,7 +37,10 @@ export const parsePattern = (pattern: string): RE2JS => {
   return compiled;
 };
 
-/** Compiles a pattern that finds parts of texts. @throws Error like `parsePattern`, or if it matches the empty text */
+/**
+ * Compiles a pattern that finds parts of texts.
+ * @throws Error like `parsePattern`, and also if the pattern matches the empty text
+ */
 export const compileTextPattern = (pattern: string): TextPattern => {
   const compiled = parsePattern(pattern);
   if (compiled.test('')) throw new Error('must not match the empty text');

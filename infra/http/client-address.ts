@@ -26,9 +26,9 @@ export const isLoopback = (address: string | null): boolean =>
   address !== null && (address === '::1' || unmapped(address).startsWith('127.'));
 
 /**
- * Creates the function that returns the IP address of a request's client. This is the address of the socket's peer,
- * unless that is a trusted proxy. In that case it is the last address in X-Forwarded-For that does not belong to a
- * trusted proxy. The function returns null if there is no socket, as in tests.
+ * Creates the function that returns the IP address of a request's client: the address of the socket's peer or, if the
+ * peer is a trusted proxy, the last address in X-Forwarded-For that does not belong to a trusted proxy. It returns null
+ * if there is no socket, as in tests.
  */
 export const clientAddress = (trustedProxies: readonly string[] = []): ((c: Context) => string | null) => {
   const trusted = blockListOf(trustedProxies);

@@ -13,7 +13,9 @@ type Asset = {
 };
 
 export type ConsoleAssets = {
-  /** The path below which the assets are served. It contains their digest, so that browsers may keep them for ever. */
+  /**
+   * The path below which the assets are served. It contains a digest of the assets, so browsers may cache them forever.
+   */
   readonly base: string;
   /** Returns an asset by its path; null if there is none. */
   readonly find: (path: string) => Asset | null;
@@ -21,7 +23,7 @@ export type ConsoleAssets = {
 
 const require = createRequire(import.meta.url);
 const CONSOLE = join(import.meta.dirname, '../../api/console');
-/** The style sheet is these files, one after the other. Later layers win. */
+/** The files that make up the style sheet, in this order. Later layers take precedence. */
 const STYLES = [
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
   'deliveries', 'time', 'sign-in',
@@ -30,7 +32,7 @@ const DIGEST_CHARACTERS = 16;
 
 const packageFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(`${name}/package.json`)), file));
 
-/** The package of the time element exports no package.json, so its folder is found by its main file. */
+/** Reads a file from the folder of a package's main file. Used for a package that does not export its package.json. */
 const mainFolderFile = (name: string, file: string): Promise<Buffer> => readFile(join(dirname(require.resolve(name)), file));
 
 type IconSet = {
@@ -38,7 +40,10 @@ type IconSet = {
   readonly aliases?: Readonly<Record<string, { parent: string }>>;
 };
 
-/** Puts the icons of the console into one SVG file. @throws Error that names an icon that the set does not have */
+/**
+ * Combines the icons of the console into one SVG file.
+ * @throws Error that names an icon that is missing in the icon set
+ */
 const iconSprite = async (): Promise<string> => {
   const { icons, aliases = {} } = JSON.parse(String(await packageFile('@iconify-json/lucide', 'icons.json'))) as IconSet;
   const symbols = ICONS.map((name) => {
@@ -81,7 +86,7 @@ const assetOf = async (type: Asset['type'], content: string | Buffer): Promise<A
   return { type, bytes, gzip: type.startsWith('font/') ? null : new Uint8Array(await compress(bytes)) };
 };
 
-/** Reads the scripts, styles, fonts and icons of the console from its own files and from packages. */
+/** Reads the scripts, styles, fonts and icons of the console from this directory and from packages. */
 export const loadConsoleAssets = async (): Promise<ConsoleAssets> => {
   const files = await contents();
   const digest = createHash('sha256');

@@ -41,7 +41,7 @@ const drain = (server: Server): Promise<void> =>
 
 /**
  * Serves an application over HTTP. `close` stops accepting connections, and closes each open connection after the
- * response to its next request. Requests that still run after 10 s are aborted.
+ * response to its next request. Requests that are still running after 10 s are aborted.
  * @throws Error of one line if the port is taken
  */
 export const listen = async (
@@ -53,8 +53,8 @@ export const listen = async (
   const respond = getRequestListener(app.fetch, { hostname: 'localhost', errorHandler: answerUnparsable });
   let isClosing = false;
   const onRequest: RequestListener = (incoming, outgoing) => {
-    // Tell the client to close its connection after this response. Otherwise, a client that sends request after request
-    // would lose the connection in the middle of one.
+    // This tells the client to close its connection after this response. Otherwise, a client that sends one request
+    // after another would lose the connection during a request.
     if (isClosing) outgoing.setHeader('connection', 'close');
     const refusal = refusalFor(incoming);
     void (refusal ? refuse(outgoing, refusal) : respond(incoming, outgoing));
@@ -62,8 +62,8 @@ export const listen = async (
   const server = createServer(SERVER_OPTIONS, onRequest);
   server.on('clientError', answerClientError);
   server.on('connect', refuseTunnel);
-  // Serve a request with an unknown Expect header as if it had none (HTTP allows a server to ignore it). By default,
-  // Node would answer 417, without a problem document.
+  // A request with an unknown Expect header is served as if it had none, which HTTP allows. By default, Node would
+  // answer 417, without a problem document.
   server.on('checkExpectation', onRequest);
   return {
     port: await bind(server, address),

@@ -11,7 +11,7 @@ const MAX_HEADERS = 200;
  * checked, because dots have no meaning there.
  */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
-/** Of all transfer codings, Node decodes only `chunked`. */
+/** Matches the transfer codings that Node decodes: only `chunked`. */
 const TRANSFER_ENCODING = /^(?:chunked)?$/i;
 const TARGET = /^(?:\/|https?:\/\/)[^\\]*$/i;
 
@@ -27,8 +27,8 @@ const isRepeated = (name: string, value: string | string[] | undefined, rawHeade
 const malformed = (detail: string): Refusal => new Refusal('malformed', detail);
 
 /**
- * Checks a request before the application gets it, for faults that the application could not see. Node drops headers
- * beyond 2,000 and all Host headers but the first. Parsing a URL removes dot segments.
+ * Checks a request for faults that the application could not see, before the application gets the request: Node drops
+ * headers after the first 2,000, and all Host headers except the first, and URL parsing removes dot segments.
  * @returns the refusal to answer with; null if the request is well-formed
  */
 export const refusalFor = ({ url = '', httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): Refusal | null => {
@@ -50,7 +50,7 @@ const refusalOf = ({ code }: NodeJS.ErrnoException): Refusal => {
   return malformed('This is not a valid HTTP/1.1 request (RFC 9112)');
 };
 
-/** Is called for every request that is refused here, because the application does not see it. */
+/** Called for every request that is refused here, because the application does not see it. */
 export type ReportMalformed = (requestId: string, status: number) => void;
 
 type RenderedProblem = { readonly status: number; readonly headers: Record<string, string>; readonly text: string };
@@ -95,8 +95,8 @@ const serialize = ({ status, headers, text }: RenderedProblem): string => {
 };
 
 /**
- * Answers a CONNECT request. By default, Node would close the connection without a response. Node does not handle
- * errors of the socket of such a request, so this function does.
+ * Answers a CONNECT request. By default, Node would close the connection without a response. This function also handles
+ * errors of the socket, because Node does not handle them for such a request.
  */
 const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<void> => {
   socket.on('error', () => socket.destroy());
@@ -107,13 +107,13 @@ const refuseTunnel = async (socket: Duplex, report: ReportMalformed): Promise<vo
 /** A socket of Node's HTTP server. The internal field holds the response that Node is sending on it. */
 type HttpSocket = Duplex & { readonly _httpMessage?: ServerResponse | null };
 
-/** Sockets that have received an invalid request, and whose earlier requests are not answered yet. */
+/** The sockets that have received an invalid request, but still have earlier requests without a response. */
 const waitingSockets = new WeakSet<Duplex>();
 
 /**
  * Answers an invalid request after all earlier requests of its connection are answered. Otherwise the client would take
- * this response for one of theirs. If the response to the invalid request has already begun, only closes the
- * connection.
+ * this response for the response to an earlier request. If the response to the invalid request has already begun, only
+ * closes the connection.
  */
 const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, report: ReportMalformed): Promise<void> => {
   const current = (socket as HttpSocket)._httpMessage;
@@ -131,7 +131,10 @@ const answerClientError = async (error: NodeJS.ErrnoException, socket: Duplex, r
   socket.end(serialize(await renderProblem(refusalOf(error), report)));
 };
 
-/** Creates the handlers of requests that the application cannot get, for Node's HTTP server and the HTTP adapter. */
+/**
+ * Creates the handlers of requests that cannot be passed to the application. They are for Node's HTTP server and the
+ * HTTP adapter.
+ */
 export const createMalformedHandlers = (report: ReportMalformed) => ({
   answerUnparsable: (error: unknown): Promise<Response> => answerUnparsable(error, report),
   refuse: (outgoing: ServerResponse, refusal: Refusal): Promise<void> => refuse(outgoing, refusal, report),

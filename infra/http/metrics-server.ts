@@ -14,8 +14,8 @@ const RETRY = { minMs: 1_000, maxMs: 30_000 };
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Creates the function that says who may read metrics: a caller with METRICS_TOKEN or, with `allowsLocal`, on this
- * machine.
+ * Creates the function that returns whether a caller may read metrics. A caller with METRICS_TOKEN may; with
+ * `allowsLocal`, a caller on this machine may, too.
  */
 const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedProxies' | 'metricsToken'>, allowsLocal: boolean) => {
   const isLocal = isLocalRequest(clientAddress(trustedProxies));
@@ -25,8 +25,8 @@ const metricsAccess = ({ trustedProxies, metricsToken }: Pick<Config, 'trustedPr
 };
 
 /**
- * Who may read the metrics of `serve`. With a public PUBLIC_URL, callers on this machine need the token, too: a proxy
- * on this machine may forward requests without any header that says so.
+ * Returns the access rule for the metrics of `serve`. If PUBLIC_URL is public, callers on this machine need the token,
+ * too, because a proxy on this machine may forward requests without a header that shows it.
  */
 export const serveMetricsAccess = (config: Pick<Config, 'trustedProxies' | 'metricsToken' | 'publicUrl'>) =>
   metricsAccess(config, isLoopbackHost(new URL(config.publicUrl).hostname));
@@ -45,8 +45,8 @@ const createMetricsApp = (deps: Pick<SystemDeps, 'metrics' | 'mayReadMetrics'>, 
 };
 
 /**
- * Serves /metrics, and nothing else, on METRICS_HOST and METRICS_PORT. If the port is taken, it logs that once and
- * tries again in the background: the process does its work also without metrics.
+ * Serves only /metrics, on METRICS_HOST and METRICS_PORT. If the port is taken, logs that once and tries again in the
+ * background: the process works even without metrics.
  */
 export const serveMetrics = (config: Config, metrics: SystemDeps['metrics'], logger: Logger): { close: () => Promise<void> } => {
   const address = { host: config.metricsHost, port: config.metricsPort! };

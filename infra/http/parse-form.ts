@@ -3,19 +3,25 @@ import type { ParseForm } from '../../api/http/multipart-body.ts';
 import { Refusal } from '../../domain/refusal.ts';
 
 const MAX_HEADER_BYTES = 8_192;
-/** More bytes of a text than this lead to the handler getting this many: every text has a shorter limit. */
+/**
+ * The maximum number of bytes of a text that the handler gets. A longer text is cut to this size; the handler refuses
+ * it, because every text has a lower limit.
+ */
 const MAX_TEXT_BYTES = 4_096;
 
 const malformed = (): Refusal => new Refusal('malformed', 'The body is not valid multipart/form-data');
 
-/** Browsers write line breaks and quotes in names by their codes (HTML, multipart/form-data encoding algorithm). */
+/**
+ * Decodes a name in a form. Browsers encode line breaks and quotes in names (HTML, multipart/form-data encoding
+ * algorithm).
+ */
 const plainName = (name: string): string =>
   name.replace(/%(0A|0D|22)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Creates the function that counts the delimiters of the parts in the chunks of a form. */
+/** Creates a function that counts the part delimiters in the chunks of a form. */
 const createDelimiterCounter = (boundary: string) => {
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first delimiter may be at the start of the form.
+  // The first delimiter may be at the very start of the form, without a line break before it.
   let tail = Buffer.from('\r\n');
   let count = 0;
   return (chunk: Uint8Array): number => {
@@ -26,7 +32,7 @@ const createDelimiterCounter = (boundary: string) => {
   };
 };
 
-/** Parses a form as its bytes arrive (see `ParseForm`). The file is never held in memory as a whole. */
+/** Parses a form as its bytes arrive (see `ParseForm`). The file is never in memory as a whole. */
 export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxParts, signal }, { onFile, onText }) => {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {});
@@ -71,13 +77,13 @@ export const parseForm: ParseForm = async (body, { boundary, maxFileBytes, maxPa
     for await (const chunk of body) {
       delimiters = countDelimiters(chunk);
       if (delimiters - 1 > maxParts) onText(null, '');
-      // A parser that cannot take more calls back only when the file is read further.
+      // If the parser's buffer is full, `write` calls back only when more of the file is read.
       await Promise.race([done, new Promise<void>((written) => parser.write(chunk, () => written()))]);
       signal.throwIfAborted();
     }
     parser.end();
     await done;
-    // The parser skips parts without a name. The last delimiter is the end of the form.
+    // The parser skips parts without a name. The last delimiter is the end of the form, and not a part.
     if (parts < delimiters - 1) throw malformed();
   } catch (error) {
     for (const file of files) file.destroy(error as Error);

@@ -6,7 +6,7 @@ export const MAX_LINES_PER_INTERVAL = 20;
 const INTERVAL_MS = 10_000;
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Requests that have these values in common. `route` is the path template. */
+/** The common properties of requests of one kind. `route` is the path template. */
 export type RequestKind = { readonly method: string; readonly route: string; readonly status: number };
 
 /** Logs one request of a kind. It never logs a path, a query, a header value or a body, because they may be secret. */
@@ -33,8 +33,8 @@ type LineLimit = {
 };
 
 /**
- * Limits the lines of one kind, so that a flood of failing requests does not fill the log. At the end of an interval
- * with too many lines, `reportOmitted` gets the number of those that were left out.
+ * Limits the log lines of one kind of requests, so that many failing requests do not fill the log. If an interval has
+ * too many lines, `reportOmitted` is called at its end with the number of omitted lines.
  */
 const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): LineLimit => {
   let count = 0;
@@ -56,7 +56,7 @@ const lineLimit = (intervalMs: number, reportOmitted: (count: number) => void): 
 export type RequestLog = {
   /** Returns the function that logs requests of one kind. */
   readonly ofKind: (kind: RequestKind) => LogRequest;
-  /** Logs the numbers of the requests that were left out since the last interval. Call it before the process exits. */
+  /** Logs the number of requests that were omitted since the last interval. Must be called before the process exits. */
   readonly close: () => void;
 };
 

@@ -7,9 +7,9 @@ import type { ReportMalformed } from './malformed-requests.ts';
 import type { LogRequest, RequestKind } from './request-log.ts';
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** The route of a request that no route matches. */
+/** The route in the metrics and the log for a request that matches no route. */
 const NO_ROUTE = 'unknown';
-/** The method and the route of a request that is not valid HTTP, or that the application must not get. */
+/** The method and the route for a request that is not valid HTTP, or must not be passed to the application. */
 const UNKNOWN_METHOD = 'unknown';
 const MALFORMED_ROUTE = 'malformed';
 
@@ -18,9 +18,9 @@ type Observed = { readonly duration: Histogram; readonly log: LogRequest };
 const routeOf = (c: Context): string => matchedRoutes(c).findLast(({ path }) => path !== '*' && path !== '/*')?.path ?? NO_ROUTE;
 
 export type RequestObserver = {
-  /** Is called for every response of the application. */
+  /** Called for every response of the application. */
   readonly onResponse: (c: Context, status: number, milliseconds: number) => void;
-  /** Is called for every request that is refused before the application gets it. */
+  /** Called for every request that is refused before the application gets it. */
   readonly onMalformed: ReportMalformed;
 };
 

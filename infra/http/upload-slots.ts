@@ -1,6 +1,9 @@
 import { Refusal } from '../../domain/refusal.ts';
 
-/** How many uploads of all tenants and of one tenant are handled at the same time, and how many more may wait. */
+/**
+ * The maximum number of uploads that are handled at the same time. There are also limits for one tenant, and for
+ * waiting uploads.
+ */
 const MAX_RUNNING = 6;
 const MAX_RUNNING_OF_TENANT = 2;
 const MAX_WAITING = 24;
@@ -12,8 +15,8 @@ const busy = (): Refusal => new Refusal('unavailable', 'Too many files are uploa
 
 /**
  * Creates a function that runs the handlers of uploads. An upload is in memory as a whole while it is handled, so only
- * some run at the same time; others wait for at most MAX_WAIT_MS. One tenant cannot use all the places.
- * @throws Refusal unavailable if no place becomes free in time, or too many uploads wait already
+ * some are handled at the same time; others wait for at most MAX_WAIT_MS. One tenant cannot use all the slots.
+ * @throws Refusal unavailable if no slot becomes free in time, or too many uploads already wait
  */
 export const createUploadSlots = () => {
   const running = new Map<string, number>();

@@ -4,7 +4,7 @@ import { type JsonObject, type JsonSchemaValidator, MAX_JSON_LENGTH, type Schema
 import { COST, prepareSchema } from './prepare-schema.ts';
 import { safePattern } from './safe-pattern.ts';
 
-/** The maximum work of one check, in steps. In the worst case, it takes a few hundred milliseconds. */
+/** The maximum number of steps of one check. In the worst case, so many steps take a few hundred milliseconds. */
 const MAX_STEPS = 10_000_000;
 
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
@@ -47,8 +47,8 @@ const draft2020 = () => new Ajv2020(OPTIONS);
 const checkers = new Map<Dialect, Ajv>();
 
 /**
- * The checker of schemas against their meta-schema. It is made at its first use, because that takes tens of
- * milliseconds.
+ * Returns the validator of schemas against the meta-schema of a dialect. It is created at first use, because that takes
+ * tens of milliseconds.
  */
 const metaChecker = (dialect: Dialect): Ajv => {
   const checker = checkers.get(dialect) ?? (dialect === Ajv ? draft7() : draft2020());
@@ -64,8 +64,8 @@ const dialectOf = ({ $schema }: JsonObject): Dialect | null => {
 };
 
 /**
- * Compiles a prepared schema. Each schema gets an instance of its own, because an instance keeps what it has compiled.
- * Every check of a part spends from `budget`.
+ * Compiles a prepared schema. Each schema gets a separate instance, because an instance keeps everything that it has
+ * compiled. Every check of a part of a value is charged to `budget`.
  */
 const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
   const regExp = (pattern: string) => {
@@ -91,7 +91,7 @@ const compile = (dialect: Dialect, schema: JsonObject, budget: Budget) => {
     schemaType: 'number',
     code: ({ gen, schema, data }) => gen.code(_`${gen.scopeValue('func', spendOn)}(${schema}, ${data})`),
   });
-  // The library's implementation compares each item with each other item.
+  // This replaces the library's implementation, which compares each item with each other item.
   ajv.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
@@ -138,12 +138,12 @@ const compileOrFault = (schema: JsonObject): Compiled | { readonly fault: Schema
   }
 };
 
-/** Whether a check was stopped: it spent its budget, or the schema refers to itself without end. */
+/** Whether a check was stopped because its budget was used up, or because the schema refers to itself endlessly. */
 const wasStopped = (error: unknown): boolean => error instanceof TooManySteps || error instanceof RangeError;
 
 /**
- * Creates the validator of values against schemas that clients have written. It runs in the calling thread; limits of
- * size and of steps bound its time whatever the schema.
+ * Creates the validator of values against schemas that clients have written. It runs in the calling thread. Limits of
+ * size and of steps bound its time for every schema.
  */
 export const jsonSchemaValidator = (): JsonSchemaValidator => ({
   faultOfSchema: (schema) => {

@@ -9,10 +9,13 @@ export const COST = 'x-annals-cost';
 
 const MAX_DEPTH = 32;
 const MAX_SUBSCHEMAS = 500;
-/** The library compiles each target of a `$ref` once more. So this bounds the total number of their subschemas. */
+/**
+ * The maximum total number of subschemas in the targets of `$ref`. It is limited because the library compiles each
+ * target again.
+ */
 const MAX_REFERRED_SUBSCHEMAS = 1_000;
 const MAX_PATTERN_SIZE = 20_000;
-/** How many characters of `enum` and `const` are compared in the time of one step. */
+/** The number of characters of `enum` and `const` that are compared in the time of one step. */
 const COMPARED_PER_STEP = 4;
 
 const SCHEMA = new Set(
@@ -42,8 +45,8 @@ type Visit = {
   subschemas: number;
   patternSize: number;
   /**
-   * What a `$ref` may lead to: the JSON pointers and anchors of the parts that have been visited, with the number of
-   * subschemas in that part.
+   * The possible targets of a `$ref`: maps the JSON pointers and anchors of the visited parts to the number of
+   * subschemas in each part.
    */
   readonly targets: Map<string, number>;
   readonly refs: { readonly pointer: string; readonly ref: string }[];
@@ -111,7 +114,7 @@ const copySchema = (visit: Visit, pointer: string, schema: unknown): unknown => 
   return { ...Object.fromEntries(copied), [COST]: cost };
 };
 
-/** Returns a `$ref` in the form in which `targets` has it: without percent-encoding. */
+/** Returns a `$ref` without percent-encoding, as `targets` has it. */
 const decodedRef = (ref: string): string => {
   try {
     return decodeURIComponent(ref);

@@ -1,19 +1,19 @@
 import { RE2JS } from 're2js';
 
-/** The maximum length of a pattern. */
+/** The maximum length of a pattern, in characters. */
 export const MAX_PATTERN_LENGTH = 1_024;
 
 /** A pattern that can be tested in time proportional to the length of the text and to `size`. */
 export type SafePattern = { readonly size: number; readonly test: (text: string) => boolean };
 
 /**
- * Compiles a pattern of a JSON Schema, which must be an ECMAScript pattern without look-around and back references. Its
- * matcher is RE2's, which never backtracks, so no pattern can take exponential time. `\s` and `\b` know ASCII only.
- * @throws Error if the pattern is not valid, too long, or needs what this matcher does not have
+ * Compiles a pattern of a JSON Schema, which must be an ECMAScript pattern without look-around and back references. It
+ * is matched by RE2, which never backtracks, so no pattern can take exponential time. `\s` and `\b` only know ASCII.
+ * @throws Error if the pattern is not valid, too long, or needs a feature that RE2 does not have
  */
 export const safePattern = (pattern: string): SafePattern => {
   if (pattern.length > MAX_PATTERN_LENGTH) throw new Error(`must have at most ${MAX_PATTERN_LENGTH} characters`);
-  // The constructor parses the pattern and runs nothing.
+  // This only parses the pattern; nothing is matched with it.
   new RegExp(pattern, 'u');
   // The translation would turn a named back reference into literal text.
   if (/(?<!\\)(?:\\\\)*\\k</.test(pattern)) throw new Error('back references are not supported');

@@ -1,6 +1,6 @@
 /**
- * Characters that control a terminal but that JSON does not escape: DEL, the C1 controls, line and paragraph
- * separators, and those that change the writing direction.
+ * Matches characters that control a terminal but that JSON does not escape: DEL, the C1 controls, line and paragraph
+ * separators, and characters that change the writing direction.
  */
 const TERMINAL_CONTROLS = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 

@@ -6,8 +6,9 @@ import { nonblockingStdout } from './nonblocking-stdout.ts';
 const MAX_REPORTED_POSITIONS = 10;
 
 /**
- * Returns the function that renders the current time as the field of a log line, for example
- * `,"time":"2026-11-22T10:00:00.123Z"`. It renders the date only once a second, because every request is logged.
+ * Returns the function that renders the current time as a field of a log line, for example
+ * `,"time":"2026-11-22T10:00:00.123Z"`. It renders the date and the seconds only once per second, because every request
+ * is logged.
  */
 const timeField = (): (() => string) => {
   let second = -1;
@@ -23,7 +24,10 @@ const timeField = (): (() => string) => {
   };
 };
 
-/** Lines contain the level as a word and the time in ISO 8601, so that people can read them without a tool. */
+/**
+ * Returns options with which log lines have the level as a word and the time in ISO 8601, so that people can read them
+ * without a tool.
+ */
 const readable = (): LoggerOptions => ({ formatters: { level: (level) => ({ level }) }, timestamp: timeField() });
 
 /**

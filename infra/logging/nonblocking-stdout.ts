@@ -3,12 +3,12 @@ import { isatty } from 'node:tty';
 import { createBackoff } from '../backoff.ts';
 
 const STDOUT = 1;
-/** When this many characters wait for a slow reader of the log, further lines are dropped. */
+/** If this many characters wait for a slow reader of the log, further lines are dropped. */
 const MAX_BUFFERED = 4 << 20;
 const RETRY = { minMs: 5, maxMs: 100 };
-/** How long `writeLater` collects lines before it writes them. */
+/** `writeLater` collects lines for this many milliseconds before it writes them. */
 const COLLECT_MS = 100;
-/** How long a process that exits waits for a slow reader of the log. */
+/** At its exit, a process waits for a slow reader of the log for at most this many milliseconds. */
 const EXIT_TIMEOUT_MS = 500;
 const EXIT_POLL_MS = 10;
 const EMPTY = Buffer.alloc(0);
@@ -24,8 +24,8 @@ const openOutput = (): number => {
   // writes to it do not wait for a reader.
   if (!isatty(STDOUT)) return process.stdout.fd;
   try {
-    // The shell shares the terminal's descriptor with this process and expects it to block. So open a separate
-    // descriptor.
+    // The shell shares the terminal's descriptor with this process and expects it to block, so a separate descriptor is
+    // opened.
     return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;
@@ -33,9 +33,11 @@ const openOutput = (): number => {
 };
 
 export type LogOutput = {
-  /** Writes a line at the end of the event loop's turn, after all lines that were passed on before. */
+  /** Writes a line at the end of the event loop's turn, after all lines that were passed before. */
   readonly write: (line: string) => void;
-  /** Writes a line within 100 ms, so that many lines go out in one write. A process that is killed loses them. */
+  /**
+   * Writes a line within 100 ms, so that many lines are written at once. If the process is killed, such lines are lost.
+   */
   readonly writeLater: (line: string) => void;
 };
 
@@ -49,7 +51,7 @@ const openLogOutput = (): LogOutput => {
 
   /**
    * Writes the buffered lines.
-   * @returns true if all were written or dropped; false if the reader has to catch up first
+   * @returns true if all were written or dropped; false if the reader must catch up first
    */
   const writeBuffered = (): boolean => {
     while (unwritten.length > 0 || buffered !== '') {
@@ -83,7 +85,7 @@ const openLogOutput = (): LogOutput => {
   const schedule = (): void => {
     if (isScheduled) return;
     isScheduled = true;
-    // Write at the end of the event loop's turn, so that all lines of this turn go out in one write.
+    // Lines are written at the end of the event loop's turn, so that all lines of the turn are written at once.
     setImmediate(flush);
   };
 

@@ -8,7 +8,10 @@ import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 
 const MAX_NESTING = 64;
 const MAX_HEADER_BYTES = 256 * 1024;
-/** A sender whose domain does not answer in time is recorded as not checked. */
+/**
+ * The maximum time to check a sender, in milliseconds. If the sender's domain does not answer in time, the sender is
+ * recorded as not checked.
+ */
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 const addressesOf = (list: readonly Address[] | undefined): string[] =>
@@ -19,7 +22,7 @@ const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
 
 const headerOf = ({ headers }: Email, name: string): string | undefined => headers.find(({ key }) => key === name)?.value;
 
-/** Parses a message. `sender` is the address in the envelope. @throws Error if it is nested too deep */
+/** Parses a message. `sender` is the address in the envelope. @throws Error if the message is nested too deeply */
 export const parseMail = async (raw: Uint8Array, sender: string): Promise<ParsedMail> => {
   const email = await PostalMime.parse(raw, { maxNestingDepth: MAX_NESTING, maxHeadersSize: MAX_HEADER_BYTES });
   return {
@@ -37,7 +40,7 @@ export const parseMail = async (raw: Uint8Array, sender: string): Promise<Parsed
   };
 };
 
-/** The connection and the envelope with which a message came. */
+/** The facts about the connection and the envelope of a received message. */
 export type Envelope = { readonly ip: string; readonly helo: string; readonly sender: string; readonly mta: string };
 
 type Verdict = { readonly status?: { readonly result?: string } } | false | undefined;
@@ -46,13 +49,16 @@ const resultOf = (verdict: Verdict): string => (verdict ? verdict.status?.result
 
 const NOT_CHECKED: Authentication = { spf: 'temperror', dkim: 'temperror', dmarc: 'temperror' };
 
-/** DKIM has a result for each signature: it passes if one does. */
+/**
+ * Returns the overall DKIM result. There is one result per signature; if one of them is `pass`, so is the overall
+ * result.
+ */
 const bestOf = (results: readonly Verdict[] = []): string => {
   const found = results.map(resultOf);
   return found.includes('pass') ? 'pass' : (found[0] ?? 'none');
 };
 
-/** Checks whether a message comes from its sender: SPF, DKIM and DMARC. It never fails. */
+/** Checks whether a message comes from its claimed sender, by SPF, DKIM and DMARC. Never throws. */
 export const checkSender = async (raw: Uint8Array, { ip, helo, sender, mta }: Envelope): Promise<Authentication> => {
   const options = { ip: isIP(ip) === 0 ? '127.0.0.1' : ip, helo, sender, mta, disableArc: true, disableBimi: true };
   const checking = authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.length), options).then(

@@ -7,7 +7,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 const CONNECTION_TIMEOUT_MS = 15_000;
 const SOCKET_TIMEOUT_MS = 60_000;
 
-/** The part of an error of nodemailer that tells how the server has answered. */
+/** The fields of an error of nodemailer that describe the server's answer. */
 type SmtpError = Error & {
   readonly responseCode?: number;
   readonly code?: string;
@@ -17,14 +17,16 @@ type SmtpError = Error & {
 
 const FIRST_PERMANENT_CODE = 500;
 
-/** Only the code of an answer is kept: its text can contain addresses. */
+/**
+ * Converts an error to an answer. Only the code of the server's answer is kept, because its text can contain addresses.
+ */
 const answerFor = (address: string, { responseCode, code }: SmtpError): SmtpAnswer => ({
   address,
   reason: String(responseCode ?? code ?? 'unreachable').toLowerCase(),
   isPermanent: (responseCode ?? 0) >= FIRST_PERMANENT_CODE && code !== 'EAUTH',
 });
 
-/** Returns how the server has answered for each address that it refused. */
+/** Returns the server's answer for each address that it refused. */
 const answersFor = (envelope: readonly string[], errors: readonly SmtpError[]): SmtpAnswer[] =>
   errors.flatMap((error) => envelope.filter((address) => address === error.recipient).map((address) => answerFor(address, error)));
 
@@ -35,10 +37,10 @@ const openFile = async (blobs: BlobStore, tenant_id: string, sha256: string): Pr
   return Readable.from(blob.content);
 };
 
-/** Options that keep texts of agents from making nodemailer read files or fetch URLs. */
+/** Options that prevent nodemailer from reading files or fetching URLs because of texts that agents have written. */
 const NO_ACCESS = { disableFileAccess: true, disableUrlAccess: true } as const;
 
-/** Creates the client that sends mail through the server at `url`. `blobs` has the attached files. */
+/** Creates the client that sends mail through the server at `url`. It reads attached files from `blobs`. */
 export const createSmtpClient = (url: string, blobs: BlobStore) => {
   const transport = createTransport({
     url,
@@ -48,7 +50,9 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
     ...NO_ACCESS,
   } as Parameters<typeof createTransport>[0]);
   return {
-    /** Sends a message. Returns the addresses that the server refused, or all if it cannot be reached. */
+    /**
+     * Sends a message. Returns the addresses that the server refused; all addresses if the server cannot be reached.
+     */
     send: async ({ content, envelope, files, tenant_id, sent_at }: OutgoingMail): Promise<readonly SmtpAnswer[]> => {
       const { from, to, cc, subject, text, html, header_id, references } = content;
       const attachments = await Promise.all(
@@ -73,7 +77,7 @@ export const createSmtpClient = (url: string, blobs: BlobStore) => {
         return envelope.map((address) => answerFor(address, error as SmtpError));
       }
     },
-    /** Connects to the server and signs in. @throws Error that says why that is not possible */
+    /** Connects to the server and signs in. @throws Error with the reason if that fails */
     verify: async (): Promise<void> => void (await transport.verify()),
     close: (): void => transport.close(),
   };

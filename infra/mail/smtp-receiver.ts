@@ -6,9 +6,9 @@ import type { Unreachable } from '../../commands/mail/recipient.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { checkSender, parseMail } from './parse-mail.ts';
 
-/** The largest message: an attachment of 25 MiB in Base64, and its text. */
+/** The maximum size of a message in bytes: an attachment of 25 MiB in Base64, and the text. */
 export const MAX_MESSAGE_BYTES = 36 * 1024 * 1024;
-/** How many bytes of messages that arrive may be in memory, of all connections together. */
+/** The maximum number of bytes of incoming messages in memory, for all connections together. */
 const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_BYTES;
 const MAX_RECIPIENTS = 50;
 const MAX_CLIENTS = 100;
@@ -28,7 +28,7 @@ const REFUSALS: Readonly<Record<Unreachable, string>> = {
   mailbox_paused: '5.2.1 The mailbox is disabled',
 };
 
-/** The answer for an address that gets no mail. */
+/** Returns the answer for an address that gets no mail. */
 const refusalOf = (unreachable: Unreachable): SmtpError => answer(550, REFUSALS[unreachable]);
 
 const tryLater = (text: string): SmtpError => answer(451, `4.3.0 ${text}`);
@@ -40,10 +40,13 @@ export type SmtpReceiverParts = AcceptPorts & {
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 };
 
-/** Reads a message into memory, if there is room. The rest of one that has none is read and dropped. */
+/**
+ * Creates a reader that reads messages into memory. If there is not enough room, it reads the rest of the message and
+ * drops it.
+ */
 const createBuffers = () => {
   let buffered = 0;
-  /** @throws SmtpError 552 if the message is too large, 452 if there is no room now */
+  /** Reads a message. @throws SmtpError 552 if the message is too large, 452 if there is no room at present */
   const read = async (stream: SMTPServerDataStream): Promise<{ raw: Buffer; release: () => void }> => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -74,7 +77,9 @@ const createBuffers = () => {
   return { read };
 };
 
-/** Returns the answer to a failure. What the client did not cause is logged, and it may try again. */
+/**
+ * Returns the answer to a failure. If the client did not cause the failure, it is logged, and the client may try again.
+ */
 const answerFor = (error: unknown, logger: SmtpReceiverParts['logger']): SmtpError => {
   if (isSmtpError(error)) return error;
   if (error instanceof Refusal && error.code === 'rate_limited') return tryLater('Too many messages: try again later');
@@ -98,8 +103,8 @@ const receive = async (parts: SmtpReceiverParts, raw: Buffer, session: SMTPServe
 };
 
 /**
- * Receives mail by SMTP. A message is answered with 250 when it is in the log for all its recipients. An address that
- * gets no mail is refused with 550. Resolves when the server listens.
+ * Receives mail by SMTP. A message is answered with 250 only when it is in the log for all its recipients. An address
+ * that gets no mail is refused with 550. Resolves when the server listens.
  */
 export const startSmtpReceiver = async (parts: SmtpReceiverParts): Promise<{ port: number; close: () => Promise<void> }> => {
   const { listen, logger, domain } = parts;

@@ -3,7 +3,7 @@ import { type FileHost, MAX_MEMORY_FILE_BYTES } from '../../commands/memory/impo
 import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
-/** How long reading a file may take, with redirects, in milliseconds. */
+/** The maximum time to read a file, including redirects, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 const failureOf = (error: unknown): FailedEgress => {

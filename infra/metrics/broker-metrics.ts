@@ -19,13 +19,15 @@ const RELAY_HELP = {
   annals_relay_lag_seconds: 'Age of the oldest of them, in seconds',
 } as const;
 
-/** How the values are read. A function returns null if there is no value, or if another process exports it. */
+/**
+ * The functions that read the values. A function returns null if there is no value, or if another process exports it.
+ */
 export type BrokerReadings = {
   readonly relayLag: () => Promise<RelayLag | null>;
   readonly backlog: () => Promise<Backlog | null>;
 };
 
-/** Adds the metrics of the way from the log to the runners. */
+/** Adds the metrics about the relay and about messages that no runner has acknowledged. */
 export const addBrokerMetrics = (metrics: ProcessMetrics, { relayLag, backlog }: BrokerReadings): void => {
   metrics.addGroup({
     help: RELAY_HELP,

@@ -4,7 +4,7 @@ import type { CountWebhook, WebhookOutcome } from '../webhooks/count-deliveries.
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type Counter, createCounter, createHistogram } from './series.ts';
 
-/** In seconds: from a runner that is waiting, to a runner that was offline for days. */
+/** The buckets of the histogram, in seconds: from a runner that is waiting to a runner that was offline for days. */
 const DELIVERY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 const GIVEN_UP = ['max_deliveries', 'terminated'] as const;
 
@@ -27,7 +27,9 @@ export const countWebhooks = ({ registry }: Pick<ProcessMetrics, 'registry'>): C
   return (outcome, reason, provider) => counterOf(outcome, reason, provider).add();
 };
 
-/** Adds the metrics of what became of messages to runners, and returns the function that counts one settled message. */
+/**
+ * Adds the metrics about the outcomes of messages to runners, and returns the function that counts one settled message.
+ */
 export const measureSettledMessages = ({ registry }: Pick<ProcessMetrics, 'registry'>): ((settled: SettledMessage) => void) => {
   const duration = createHistogram(
     registry,

@@ -4,14 +4,17 @@ import { withDeadline } from '../eventstore/deadline.ts';
 import { type Labels, registerMetric, type Value } from './series.ts';
 
 /**
- * How long a scrape waits for values from other services. Metrics whose values have not arrived by then have no series.
+ * The maximum time in milliseconds that a scrape waits for values from other services. Metrics without a value by then
+ * have no series.
  */
 const READ_TIMEOUT_MS = 2_000;
 
-/** The values of one series of each metric in a group, by the metric's name. A missing value adds no series. */
+/**
+ * The values of one series of each metric in a group: metric names mapped to values. A missing value adds no series.
+ */
 export type Reading<Name extends string> = { readonly labels: Labels; readonly values: Readonly<Partial<Record<Name, number | null>>> };
 
-/** Metrics whose values are read together. `help` has the help text of each metric, by its name. */
+/** Metrics whose values are read together. `help` maps the names of the metrics to their help texts. */
 export type MetricGroup<Name extends string> = {
   readonly help: Readonly<Record<Name, string>>;
   /**
@@ -36,7 +39,8 @@ const addBuildInfo = (registry: Registry, process: string): void => {
 };
 
 /**
- * Creates the Prometheus metrics of a process. Until groups are added, they are Node's metrics and the versions in use.
+ * Creates the Prometheus metrics of a process. At first, they are Node's metrics and the versions in use; groups can be
+ * added.
  */
 export const createProcessMetrics = (process: 'serve' | 'work'): ProcessMetrics => {
   const registry = new Registry();

@@ -32,7 +32,7 @@ const readingOf = (status: ProjectionStatus): Reading<keyof typeof HELP> => ({
   },
 });
 
-/** Adds the metrics of the projections that this process writes. So each projection is exported by one process only. */
+/** Adds the metrics of the projections that this process writes. So each projection is exported by only one process. */
 export const addProjectionMetrics = (metrics: ProcessMetrics, statuses: () => readonly ProjectionStatus[]): void =>
   metrics.addGroup({
     help: HELP,

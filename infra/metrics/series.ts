@@ -1,8 +1,8 @@
 import type { Metric, Registry } from 'prom-client';
 
-// These metrics replace the counters and histograms of prom-client, which look up their series by labels at every call.
-// That takes about half a microsecond. Here, a caller looks up its series once and stores it. prom-client only renders
-// the values.
+// These metrics replace the counters and histograms of prom-client, which look up their series by labels at every call,
+// in about half a microsecond. Here, a caller looks up its series once and keeps it; prom-client only renders the
+// values.
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -30,7 +30,10 @@ export const registerMetric = (
   registry.registerMetric(metric as unknown as Metric);
 };
 
-/** Remembers the series that `create` made, by the values of their labels. */
+/**
+ * Returns a function that creates a series at the first call with certain label values, and returns the same series at
+ * later calls.
+ */
 const rememberSeries = <Label extends string, Series>(create: (labels: Labels) => Series) => {
   const known = new Map<string, Series>();
   return (labels: Readonly<Record<Label, string>>): Series => {
@@ -61,7 +64,7 @@ export const createCounter = <Label extends string = never>(registry: Registry, 
 
 type Observations = { readonly labels: Labels; readonly counts: Float64Array; sum: number };
 
-/** The cumulative buckets, the sum and the count of a series, as Prometheus reads them. */
+/** Returns the cumulative buckets, the sum and the count of a series, in the form that Prometheus reads. */
 const valuesOf = (name: string, bounds: readonly number[], { labels, counts, sum }: Observations): Value[] => {
   let total = 0;
   const buckets = [...counts].map((count, index) => {

@@ -13,7 +13,9 @@ const BLOCK_BYTES = 512;
 
 type Check = () => boolean | Promise<boolean>;
 
-/** For each service, a function that says whether it answers this process. A rejection means that it does not. */
+/**
+ * For each service, a function that checks whether it answers this process. If the promise is rejected, it does not.
+ */
 export type DependencyChecks = Readonly<Record<'event_store' | 'postgres' | 'nats', Check> & { file_store?: Check }>;
 
 /** Adds the histogram of the appends to the log, and returns the function that observes one. */
@@ -44,13 +46,15 @@ export const addDependencyMetrics = (metrics: ProcessMetrics, checks: Dependency
       ),
   });
 
-/** Whether the event store in use is the embedded one in this data directory: only its URL contains its secret. */
+/**
+ * Whether the event store in use is the embedded one in this data directory. The URL of that one contains its secret.
+ */
 const isStoreOf = (dir: string, eventstoreUrl: string): boolean => {
   const secret = readText(join(dir, 'secret'));
   return secret !== undefined && eventstoreUrl.includes(`connectionName=${encodeURIComponent(secret)}`);
 };
 
-/** The bytes that the files of a directory occupy on the disk. */
+/** Returns the number of bytes that the files of a directory occupy on the disk. */
 const occupiedBytes = async (dir: string): Promise<number> => {
   let bytes = 0;
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
@@ -61,7 +65,7 @@ const occupiedBytes = async (dir: string): Promise<number> => {
   return bytes;
 };
 
-/** The bytes that may still be written to the file system of a directory; null if there is no such directory. */
+/** Returns the number of free bytes in the file system of a directory; null if the directory does not exist. */
 const freeBytes = (dir: string): Promise<number | null> =>
   statfs(dir).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -69,7 +73,8 @@ const freeBytes = (dir: string): Promise<number | null> =>
   );
 
 /**
- * The size of the embedded event store (null if it is not on this machine), and the free space of the data directory.
+ * Returns the size of the embedded event store (null if it is not on this machine), and the free space for the data
+ * directory.
  */
 export const readStorage = async ({ annalsData, eventstoreUrl = '' }: Pick<Config, 'annalsData' | 'eventstoreUrl'>) => {
   const dir = join(annalsData, 'store');

@@ -15,7 +15,7 @@ export const countDrained = ({ registry }: Pick<ProcessMetrics, 'registry'>): Dr
   return (result) => series[result]!.add();
 };
 
-/** Adds gauges of what waits in the spool of this process. */
+/** Adds gauges about the deliveries that wait in the spool of this process. */
 export const addSpoolMetrics = (metrics: ProcessMetrics, status: () => SpoolStatus, isBreakerOpen: () => boolean): void =>
   metrics.addGroup({
     help: {

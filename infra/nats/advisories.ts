@@ -26,8 +26,9 @@ const outcomes: Readonly<Record<string, Advisory['outcome']>> = {
 };
 
 /**
- * The outcome of a delivery that an advisory reports; undefined if it reports something else. It depends on the last
- * part of the advisory's type, for example `consumer_ack` in `io.nats.jetstream.metric.v1.consumer_ack`.
+ * Returns the outcome of a delivery that an advisory reports; undefined if it reports something else. The outcome
+ * depends on the last part of the advisory's type, for example `consumer_ack` in
+ * `io.nats.jetstream.metric.v1.consumer_ack`.
  */
 const outcomeOf = ({ type }: AdvisoryPayload): Advisory['outcome'] | undefined => outcomes[type.split('.').at(-1) ?? ''];
 
@@ -51,7 +52,7 @@ type DescribedMessage = {
   readonly publishedAt: string;
 };
 
-/** An advisory, and when the delivery that it is about was received (null if the message does not say it). */
+/** An advisory, and the time at which its delivery was received (null if the message does not contain it). */
 export type ReceivedAdvisory = AddressedAdvisory & { readonly receivedAt: string | null };
 
 /**
@@ -79,7 +80,7 @@ const findMessage = async (nats: NatsConnection, sequence: number): Promise<Desc
 const readAdvisory = async (nats: NatsConnection, streamCreatedAt: string, message: StoredAdvisory): Promise<ReceivedAdvisory | null> => {
   const payload = parsePayload(message);
   const outcome = payload && outcomeOf(payload);
-  // If the stream was created again after the advisory, the sequence in the advisory belongs to another message now.
+  // If the stream was created again after the advisory, the sequence in the advisory now belongs to another message.
   if (!payload || !outcome || Date.parse(payload.timestamp) < Date.parse(streamCreatedAt)) return null;
   const found = await findMessage(nats, payload.stream_seq);
   if (!found) return null;
@@ -134,7 +135,7 @@ export type AdvisoryBatch = { readonly lastSequence: number; readonly advisories
 export const openAdvisories = async (nats: NatsConnection) => {
   const { streams, consumers } = await manager(nats);
   const { created: epoch, state } = await streams.info(ADVISORY_STREAM);
-  // The first sequence of a stream that never had a message is 0, but sequences begin with 1.
+  // The first sequence of a stream that never had a message is reported as 0, but sequences start with 1.
   let nextSequence = Math.max(1, state.first_seq);
   const { name } = await consumers.add(ADVISORY_STREAM, {
     ack_policy: AckPolicy.None,

@@ -11,7 +11,7 @@ type WarningLogger = Pick<Logger, 'warn'>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY = { minMs: 50, maxMs: 2_000 };
-/** The broker may start later than this process, without a warning until this time has passed. */
+/** The broker may start later than this process. A warning is logged only after this time, in milliseconds. */
 const WARN_AFTER_MS = 5_000;
 const WARN_INTERVAL_MS = 60_000;
 
@@ -82,7 +82,7 @@ export const connectInBackground = (config: Pick<Config, 'natsUrl' | 'natsAccoun
     },
     /** Waits without a time limit for the connection. @returns undefined if `close` was called before */
     whenConnected: (): Promise<NatsConnection | undefined> => connecting,
-    /** The connection, also while it is lost for a moment; undefined if there has never been one. */
+    /** The connection, even if it is lost at present; undefined if there has never been one. */
     current: (): NatsConnection | undefined => connected,
     isHealthy: (): boolean => connected !== undefined && !isLost && !connected.isClosed(),
     close: async (): Promise<void> => {

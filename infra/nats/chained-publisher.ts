@@ -51,8 +51,8 @@ const sendBatch = async (nats: NatsConnection, batch: readonly OutgoingMessage[]
 };
 
 /**
- * Returns the number of messages in the next batch. The very first message is sent alone: if it fails, its error names
- * the cause. Errors of later messages would only report that the previous message is missing.
+ * Returns the number of messages in the next batch. The very first message is sent alone: if it fails, its error shows
+ * the cause, while errors of later messages would only report that the previous message is missing.
  */
 const batchSize = (pending: readonly OutgoingMessage[], { messageId }: ExpectedLastMessage): number => {
   if (messageId === null) return 1;
@@ -78,9 +78,9 @@ type Publisher = {
   pending: OutgoingMessage[];
   pendingBytes: number;
   messagesInFlight: number;
-  /** The promise of the running `sendPending`; null if it is not running. */
+  /** The promise of the running `sendPending`; null if none is running. */
   sending: Promise<void> | null;
-  /** Callers of `add` wait for this promise while too many messages are pending; null if none has to wait. */
+  /** A promise for which callers of `add` wait while too many messages are pending; null if nobody must wait. */
   capacity: PromiseWithResolvers<void> | null;
   hasFailed: boolean;
 };
@@ -115,7 +115,7 @@ const sendNextBatch = (publisher: Publisher): Promise<void> => {
  * it.
  */
 const sendPending = async (publisher: Publisher): Promise<void> => {
-  // Wait, so that all messages added in the same turn of the event loop are sent in one batch.
+  // This waits until all messages of this turn of the event loop are added, so that they are sent in one batch.
   await new Promise((resolve) => setImmediate(resolve));
   const inFlight: Promise<void>[] = [];
   for (;;) {

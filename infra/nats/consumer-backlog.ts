@@ -1,25 +1,27 @@
 import type { ConsumerInfo, MsgRequest, NatsConnection } from 'nats';
 import { manager, STREAM } from './jetstream.ts';
 
-/** Only these consumers are described one by one: those whose oldest unacknowledged messages are the oldest. */
+/** The maximum number of consumers that are described individually: those with the oldest unacknowledged messages. */
 const MAX_CONSUMERS = 100;
 const LOOKUPS_AT_ONCE = 20;
 
-/** The messages to one agent that no runner has acknowledged yet. `oldestSeconds` is null if it cannot be found. */
+/**
+ * The messages to one agent that no runner has acknowledged yet. `oldestSeconds` is null if it cannot be determined.
+ */
 export type ConsumerBacklog = {
   readonly tenant: string;
   readonly agent: string;
   readonly unacknowledged: number;
-  /** Those of the unacknowledged messages that were sent to a runner more than once. */
+  /** The number of unacknowledged messages that were sent to a runner more than once. */
   readonly redelivered: number;
   readonly oldestSeconds: number | null;
 };
 
 export type Backlog = {
-  /** The number of agents for which runners have ever connected. */
+  /** The number of agents whose runners have ever connected. */
   readonly consumers: number;
   readonly unacknowledged: number;
-  /** The requests of runners that wait for a message. */
+  /** The number of requests of runners that wait for a message. */
   readonly waitingRunners: number;
   /** The consumers with unacknowledged messages, at most 100 of them. */
   readonly behind: readonly ConsumerBacklog[];
@@ -28,8 +30,8 @@ export type Backlog = {
 const unacknowledgedOf = ({ num_pending, num_ack_pending }: ConsumerInfo): number => num_pending + num_ack_pending;
 
 /**
- * The age in seconds of the first message that the consumer's runners have not acknowledged. Messages after it may be
- * acknowledged already.
+ * Returns the age in seconds of the first message that the consumer's runners have not acknowledged; later messages may
+ * already be acknowledged.
  */
 const oldestSecondsOf = async (nats: NatsConnection, { ack_floor, config }: ConsumerInfo): Promise<number | null> => {
   const { streams } = await manager(nats);

@@ -6,7 +6,7 @@ import type { ManagedProcess } from '../supervision/managed-process.ts';
 import { natsBinary } from './server-binary.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
-/** `report` receives lines for the operator. */
+/** `report` is called with lines for the operator. */
 type NatsOptions = { dir: string; port: number; report?: (line: string) => void };
 
 export type NatsProcess = ManagedProcess & { readonly url: string; readonly accountSeed: string; readonly runnerAccountSeed: string };

@@ -22,7 +22,7 @@ export { STREAM };
 export const SUBJECTS = 'agents.>';
 
 const DAY_MS = 86_400_000;
-/** How long the stream keeps messages. The relay does not publish events that are older. */
+/** The stream keeps messages for this long. The relay does not publish older events. */
 export const MAX_MESSAGE_AGE_MS = 14 * DAY_MS;
 /**
  * The server drops a message with the same id if it is sent again within this time. Nothing relies on that: the
@@ -89,8 +89,8 @@ const MESSAGE_STREAM_CONFIG: NamedConfig = {
   max_age: nanos(MAX_MESSAGE_AGE_MS),
   duplicate_window: nanos(DUPLICATE_WINDOW_MS),
   allow_direct: true,
-  // A runner chooses where the server sends the answer to its request. An answer without content, sent to the subject
-  // of this request, would remove the messages to all agents.
+  // A runner can choose the subject to which the server sends the answer to its request. If it chose the purge subject
+  // of this stream, an empty answer would remove the messages to all agents.
   deny_purge: true,
 };
 
@@ -105,8 +105,8 @@ export const assertStreamIsOurs = async (nats: NatsConnection): Promise<void> =>
 };
 
 /**
- * The names of Annals' streams that exist without its mark: an early version of Annals has created them, or another
- * application, with the same configuration.
+ * Returns the names of Annals' streams that exist without its mark. Either an early version of Annals has created them,
+ * or another application with the same configuration.
  */
 export const unmarkedStreams = async (nats: NatsConnection): Promise<string[]> => {
   const { streams } = await manager(nats);
@@ -154,12 +154,13 @@ export const ensureInbound = async (nats: NatsConnection): Promise<StreamInfo> =
  */
 export type LastMessage = { readonly sequence: number; readonly messageId: string | null; readonly token: string | null };
 
-/** How many messages at the end of the stream are searched for one of the relay. */
+/** The maximum number of messages at the end of the stream that are searched for a message of the relay. */
 const MAX_FOREIGN_MESSAGES = 10_000;
 
 /**
- * Returns the log position of the last message that the relay has published, at most at this sequence. A runner can
- * have a status of the server sent to the subject of an agent. The stream stores it, but it has no position.
+ * Returns the log position of the last message of the relay, among the messages up to this sequence. Other messages can
+ * be in the stream, too: a runner can make the server send a status to the subject of an agent, which the stream
+ * stores, without a position.
  */
 const lastToken = async (streams: StreamAPI, sequence: number): Promise<string | null> => {
   for (let seq = sequence; seq > Math.max(0, sequence - MAX_FOREIGN_MESSAGES); seq--) {
@@ -171,8 +172,8 @@ const lastToken = async (streams: StreamAPI, sequence: number): Promise<string |
 };
 
 /**
- * Reads the end of the stream. It reads the sequence, and then the last message. If a message arrives in between, it
- * returns the higher sequence.
+ * Reads the end of the stream: first the sequence, and then the last message. If a message arrives in between, returns
+ * the higher sequence.
  */
 export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   const { streams } = await manager(nats);
@@ -186,10 +187,10 @@ export const readTip = async (nats: NatsConnection): Promise<LastMessage> => {
   };
 };
 
-/** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt. */
+/** `ackWaitMs` is how long the server waits for the acknowledgement of an attempt, in milliseconds. */
 export type ConsumerLimits = { ackWaitMs?: number; maxDeliveries?: number };
 
-/** When the server sends a message again, and how often. */
+/** Returns the settings for when, and how often, the server sends a message again. */
 const redeliveryConfig = ({ ackWaitMs = ACK_WAIT_MS, maxDeliveries = MAX_DELIVERY_ATTEMPTS }: ConsumerLimits) =>
   ({ ack_wait: nanos(ackWaitMs), max_deliver: maxDeliveries, backoff: [] }) satisfies Partial<ConsumerConfig>;
 
@@ -206,8 +207,8 @@ const consumerConfig = (tenant: string, agent: string, limits: ConsumerLimits) =
   }) satisfies Partial<ConsumerConfig>;
 
 /**
- * Creates the agent's durable consumer, or updates one of an earlier version, which has a delay for each attempt. A message
- * without an answer is sent again after `ack_wait`; a runner that refuses a message chooses the delay.
+ * Creates the agent's durable consumer, or updates one of an earlier version, which has a delay per attempt. A message
+ * without an answer is sent again after `ack_wait`; a runner that refuses a message chooses the delay itself.
  */
 export const ensureConsumer = async (
   nats: NatsConnection,

@@ -13,7 +13,7 @@ export type UserClaims = {
   name: string;
   /** The user's public key (U…). */
   publicKey: string;
-  /** By default, the user may do everything in the account. */
+  /** The user's permissions. By default, the user may do everything in the account. */
   permissions?: Permissions;
   /** The time at which the server ends the user's connections. By default, the user does not expire. */
   expiresAt?: Date;
@@ -24,9 +24,11 @@ export type UserClaims = {
  */
 export type ServiceExport = {
   name: string;
-  /** The subject of the requests. Imports may name a part of it. */
+  /** The subject of the requests. An import may use a part of it. */
   subject: string;
-  /** How long after the request, or after the latest answer to it, the server still forwards answers. */
+  /**
+   * The time in milliseconds after the request, or after its latest answer, in which the server still forwards answers.
+   */
   answersWithinMs: number;
 };
 
@@ -39,8 +41,8 @@ export type AccountClaims = {
   /** Whether the account may use JetStream. */
   jetstream: boolean;
   /**
-   * Revoked users: from a user's public key to a Unix time in seconds. JWTs issued to that user up to then are revoked.
-   * The key `*` stands for all users.
+   * Revoked users: maps a user's public key to a Unix time in seconds. JWTs of that user that were issued up to that
+   * time are revoked. The key `*` stands for all users.
    */
   revocations?: Readonly<Record<string, number>>;
   exports?: readonly ServiceExport[];
@@ -82,7 +84,10 @@ const limits = (jetstream: boolean): object => ({
   ...(jetstream && { mem_storage: UNLIMITED, disk_storage: UNLIMITED, streams: UNLIMITED, consumer: UNLIMITED }),
 });
 
-/** Each request may get several answers, because a runner may request several messages at once. */
+/**
+ * Returns the claims of a service export. Each request may get several answers, because a runner may request several
+ * messages at once.
+ */
 const serviceExport = ({ name, subject, answersWithinMs }: ServiceExport): object => ({
   name,
   subject,

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-// This import must come first: it sets the Ed25519 helper that is replaced below.
+// This import must come first, because it sets the Ed25519 helper that is replaced below.
 import 'nkeys.js';
 import { getEd25519Helper, setEd25519Helper } from 'nkeys.js/lib/helper.js';
 
-/** The bytes before a 32-byte seed in a PKCS #8 document (RFC 8410). */
+/** The bytes that precede the 32-byte seed in a PKCS #8 document (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 const privateKey = (seed: Uint8Array): KeyObject =>
@@ -12,8 +12,8 @@ const privateKey = (seed: Uint8Array): KeyObject =>
 const publicKey = (key: KeyObject): Buffer => Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x!, 'base64url');
 
 /**
- * Makes nkeys.js use Node's own Ed25519, also within the NATS client. To create credentials, the JavaScript
- * implementation in nkeys.js blocks the event loop for 25 to 60 ms; Node's takes 0.3 ms. `@nats-io/jwt` is no
+ * Makes nkeys.js use Node's own Ed25519, including within the NATS client. To create credentials, the JavaScript
+ * implementation in nkeys.js blocks the event loop for 25 to 60 ms; Node's takes 0.3 ms. `@nats-io/jwt` is not an
  * alternative: it takes 40 to 80 ms, and the NATS client needs nkeys.js in any case.
  */
 export const installNativeEd25519 = (): void => {

@@ -8,28 +8,35 @@ const INACTIVE_THRESHOLD_MS = 30_000;
 const MAX_BATCH = 2_000;
 const FETCH_TIMEOUT_MS = 2_000;
 
-/** The consumer of an agent's runners; null if no runner has ever connected. @throws NatsError */
+/** Returns the consumer of an agent's runners; null if no runner has ever connected. @throws NatsError */
 export const runnerConsumer = async (nats: NatsConnection, agent: string): Promise<ConsumerInfo | null> => {
   const { consumers } = await manager(nats);
   return nullOnCode(consumers.info(STREAM, consumerName(agent)), CONSUMER_NOT_FOUND);
 };
 
-/** How many messages the stream holds for an agent, whether or not a runner has acknowledged them. @throws NatsError */
+/**
+ * Returns the number of messages to an agent in the stream, whether or not a runner has acknowledged them.
+ * @throws NatsError
+ */
 export const storedMessages = async (nats: NatsConnection, tenant: string, agent: string): Promise<number> => {
   const { streams } = await manager(nats);
   const { state } = await streams.info(STREAM, { subjects_filter: inboundSubject(tenant, agent) });
   return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
 };
 
-/** How many messages the broker still has to hand to the runners of an agent, or waits for their answer. */
+/**
+ * Returns the number of messages to an agent that the broker must still send to a runner, or for whose acknowledgement
+ * it waits.
+ */
 export const outstandingCount = async (nats: NatsConnection, tenant: string, agent: string): Promise<number> => {
   const consumer = await runnerConsumer(nats, agent);
   return consumer ? consumer.num_pending + consumer.num_ack_pending : storedMessages(nats, tenant, agent);
 };
 
 /**
- * Calls `onId` with the id of each message that the broker may still have to hand to the runners of an agent: all after
- * the first one that is not acknowledged. @throws NatsError, or Error if the broker has not sent all of them
+ * Calls `onId` with the id of each message that the broker may still have to send to the runners of an agent: all
+ * messages from the first unacknowledged one on.
+ * @throws NatsError, or Error if the broker has not sent all of them
  */
 export const readOutstandingIds = async (
   nats: NatsConnection,

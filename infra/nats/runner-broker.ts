@@ -11,11 +11,11 @@ import { MESSAGE_NOT_FOUND, nullOnCode, STREAM_NOT_FOUND } from './jetstream-err
 import { runnerConsumer, storedMessages } from './outstanding-messages.ts';
 import type { BrokerAddress } from './runner-users.ts';
 
-/** Every server answers with the connections of the account of whoever asks. */
+/** The subject of a request to which every server answers with the connections of the requester's account. */
 const CONNECTIONS_SUBJECT = '$SYS.REQ.ACCOUNT.PING.CONNZ';
 const OPEN_AND_CLOSED = 2;
 const ANSWER_TIMEOUT_MS = 2_000;
-/** How long answers of further servers of a cluster are waited for, after each of them. */
+/** The time to wait for an answer of a further server of a cluster, in milliseconds. */
 const CLUSTER_PAUSE_MS = 200;
 
 const Time = z.string().transform((text) => new Date(text).toISOString());
@@ -36,7 +36,7 @@ const orUnavailable = <T>(work: Promise<T>): Promise<T> =>
     throw error instanceof Refusal ? error : unavailable(error);
   });
 
-/** Asks all servers of the cluster. @throws NatsError if none answers */
+/** Sends a request to all servers of the cluster, and returns their answers. @throws NatsError if none answers */
 const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
   if ((nats.info as { cluster?: string } | undefined)?.cluster === undefined)
     return [await nats.request(CONNECTIONS_SUBJECT, question, { timeout: ANSWER_TIMEOUT_MS })];
@@ -48,7 +48,8 @@ const ask = async (nats: NatsConnection, question: string): Promise<Msg[]> => {
 };
 
 /**
- * The connections of the broker user with this public key. @throws NatsError, or Error if an answer is not understood
+ * Returns the connections of the broker user with this public key.
+ * @throws NatsError, or Error if an answer cannot be parsed
  */
 const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promise<RunnerConnection[]> => {
   const answers = await ask(nats, JSON.stringify({ user: publicKey, state: OPEN_AND_CLOSED }));
@@ -59,7 +60,7 @@ const connectionsOfUser = async (nats: NatsConnection, publicKey: string): Promi
 
 const EMPTY: AgentQueue = { waiting: 0, running: 0, first: null, publishedThrough: null };
 
-/** @throws NatsError */
+/** Reads the state of the messages to one agent. @throws NatsError */
 const readQueue = async (nats: NatsConnection, tenant: string, agent: string): Promise<AgentQueue> => {
   const tip = await nullOnCode(readTip(nats), STREAM_NOT_FOUND);
   if (!tip) return EMPTY;

@@ -13,13 +13,13 @@ import { MAX_REPORT_BYTES, SCORE_STREAM } from '../../domain/runners/score-repor
 import { ensureStream, MAX_MESSAGE_AGE_MS, manager } from './jetstream.ts';
 import { CONSUMER_NOT_FOUND, nullOnCode } from './jetstream-errors.ts';
 
-/** The name of the durable consumer with which the results are recorded. */
+/** The name of the durable consumer that reads the results to be recorded. */
 const CONSUMER = 'recorder';
-/** A result that this process has read, but not settled, goes to another one after this time. */
+/** If this process reads a result but does not settle it, another process gets it after this time, in milliseconds. */
 const ACK_WAIT_MS = 30_000;
 const MAX_BATCH = 100;
 const FETCH_TIMEOUT_MS = 1_000;
-/** When the stream has this size, results are refused until some are recorded: runners try again. */
+/** If the stream has this size in bytes, results are refused until some are recorded. Runners try again. */
 const MAX_STREAM_BYTES = 1_073_741_824;
 
 /**
@@ -51,15 +51,19 @@ const ensureRecorder = async (nats: NatsConnection): Promise<Consumer> => {
   return nats.jetstream().consumers.get(SCORE_STREAM, CONSUMER);
 };
 
-/** Reads the results that runners have published. Each reader gets other messages. */
+/**
+ * Opens a reader of the results that runners have published. If there are several readers, each gets different
+ * messages.
+ */
 export const openScoreReports = async (nats: NatsConnection) => {
   const consumer = await ensureRecorder(nats);
   return {
-    /** Returns the next messages, without waiting for new ones; none if there are none now. @throws NatsError */
+    /** Returns the next messages, without waiting for new ones; an empty list if there are none. @throws NatsError */
     next: async (): Promise<readonly JsMsg[]> => {
       const { num_pending } = await consumer.info(false);
       if (num_pending === 0) return [];
-      // Ask only for messages that exist. If a request ended before it got all, the server might send one to nobody.
+      // Only as many messages are requested as exist. If a request ended before it got all messages, the server could
+      // send a message that nobody receives.
       const request = { max_messages: Math.min(MAX_BATCH, num_pending), expires: FETCH_TIMEOUT_MS };
       return Array.fromAsync(await consumer.fetch(request));
     },

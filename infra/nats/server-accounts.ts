@@ -2,10 +2,10 @@ import { STREAM } from '../../domain/runners/runner-credential.ts';
 import { type AccountClaims, accountJwt, activationToken, keyPairOf, type ServiceExport } from './jwt.ts';
 import type { ServerSeeds } from './server-keys.ts';
 
-/** The longest time that a pull request of a runner can wait for messages without a heartbeat. */
+/** The maximum time in milliseconds that a pull request of a runner can wait for messages without a heartbeat. */
 const PULL_TIMEOUT_MS = 120_000;
 
-/** What runners may do: fetch messages, acknowledge them, and publish results of benchmark tasks. */
+/** The subjects that runners need to fetch messages, acknowledge them, and publish results of benchmark tasks. */
 const RUNNER_SUBJECTS = {
   'fetch messages': `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.*`,
   'acknowledge messages': `$JS.ACK.${STREAM}.>`,

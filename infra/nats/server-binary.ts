@@ -55,7 +55,7 @@ const NOT_FOUND =
   'brew install nats-server; Debian 13, Ubuntu 25.04 or later: apt-get install nats-server; others: the binary from ' +
   'https://github.com/nats-io/nats-server/releases on the PATH), or set NATS_URL to use a server of your own';
 
-/** Says which installed servers are too old to be used. */
+/** Reports the installed servers that are too old to be used. */
 const reportOldServers = (report: (line: string) => void): void => {
   for (const binary of installedBinaries().filter((file) => existsSync(file)))
     report(`${binary} is older than ${MIN_SAFE_VERSION} and not used; apt downloads a later nats-server into the cache of this checkout`);

@@ -14,13 +14,13 @@ export type ServerSeeds = {
   readonly account: string;
   readonly runners: string;
   /**
-   * A Unix time in seconds: the users of the account that Annals uses are refused if their credentials were issued up
-   * to then. Earlier versions of Annals put runners into that account.
+   * A Unix time in seconds. Credentials of users of Annals' own account that were issued up to this time are refused,
+   * because earlier versions of Annals put runners into that account.
    */
   readonly revokedUntil?: number;
 };
 
-/** The seeds in a directory of an earlier version of Annals, which had no account of their own for runners. */
+/** The seeds in a directory of an earlier version of Annals, which had no separate account for runners. */
 type StoredSeeds = Omit<ServerSeeds, 'runners'> & { readonly runners?: string };
 
 const fileIn = (dir: string): string => join(dir, 'keys.json');
@@ -35,7 +35,7 @@ const createSeeds = (): ServerSeeds => ({
 const withRunners = (stored: StoredSeeds): ServerSeeds => ({
   ...stored,
   runners: seedOf(createAccount()),
-  // Users created in this second must be accepted, because Annals itself connects now.
+  // Users that are created in this second must be accepted, because Annals itself connects now.
   revokedUntil: Math.floor(Date.now() / 1_000) - 1,
 });
 

@@ -6,12 +6,12 @@ const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const APT_HELPER = '/usr/lib/apt/apt-helper';
 const APT_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 20_000;
-/** The suites that tell an archive of Debian from those of other projects, in apt's list of sources. */
+/** Matches the suites by which an archive of Debian is recognised in apt's list of sources. */
 const DEBIAN_RELEASE = /^'(\S+)\/dists\/(?:bullseye|bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)\/InRelease'/gm;
 
 /**
- * Debian packages of nats-server with their SHA-256, by architecture. They are tried first, because they are one small
- * download. When Debian rebuilds the package, it deletes the old file. From then on, this download fails and the other
+ * Debian packages of nats-server with their SHA-256, for each architecture. They are tried first, because they are one
+ * small download. When Debian rebuilds the package, it deletes the old file; then this download fails and the other
  * sources are used.
  */
 const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string }>> = {
@@ -23,8 +23,8 @@ const PINNED: Partial<Record<NodeJS.Architecture, { file: string; sha256: string
 type Download = (dir: string) => Promise<void>;
 
 /**
- * Options with which apt keeps package lists and cache in `dir`. So it needs no root permissions and changes nothing on
- * the system.
+ * Returns options with which apt keeps its package lists and its cache in `dir`. So apt needs no root permissions and
+ * changes nothing on the system.
  */
 const ownDirectories = (dir: string): string[] => {
   for (const subdirectory of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(dir, subdirectory), { recursive: true });
@@ -39,8 +39,9 @@ const ownDirectories = (dir: string): string[] => {
 };
 
 /**
- * The URLs of the Debian archives (mirrors) that this machine's apt is configured to use. They are read without network
- * access. @throws if there is no apt
+ * Returns the URLs of the Debian archives (mirrors) that this machine's apt is configured to use. Needs no network
+ * access.
+ * @throws Error if there is no apt
  */
 const debianArchives = async (dir: string): Promise<string[]> => {
   const uris = await runHelper('apt-get', [...ownDirectories(dir), '--print-uris', 'update'], { timeout: APT_TIMEOUT_MS });
@@ -81,7 +82,7 @@ const downloadWithApt = async (dir: string, options: readonly string[]): Promise
     await runHelper('apt-get', [...flags, ...command], { cwd: dir, timeout: APT_TIMEOUT_MS });
 };
 
-/** Downloads from Debian 13, also if this machine runs an older Debian. apt checks the archive's signature. */
+/** Downloads from Debian 13, even if this machine runs an older Debian. apt checks the archive's signature. */
 const downloadFromDebian = fromEachArchive(async (dir, archive) => {
   if (!existsSync(KEYRING)) throw new Error(`the keyring of Debian is missing: ${KEYRING}`);
   const source = join(dir, 'source.list');
@@ -91,10 +92,7 @@ const downloadFromDebian = fromEachArchive(async (dir, archive) => {
 
 const downloadFromSystemSources: Download = (dir) => downloadWithApt(dir, []);
 
-/**
- * The sources of the package, in the order in which they are tried. All of them are those that apt is configured to
- * use.
- */
+/** The sources of the package, in the order in which they are tried. apt is configured to use all of them. */
 export const downloads: readonly Download[] = [downloadPinned, downloadFromDebian, downloadFromSystemSources];
 
 const packageIn = (dir: string): string => {
@@ -104,7 +102,7 @@ const packageIn = (dir: string): string => {
 };
 
 /**
- * Unpacks the downloaded package, with dpkg-deb if there is one, otherwise with ar and tar.
+ * Unpacks the downloaded package, with dpkg-deb if it is installed, otherwise with ar and tar.
  * @returns the paths at which nats-server may be
  */
 export const unpackServer = async (dir: string): Promise<string[]> => {

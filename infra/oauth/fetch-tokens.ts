@@ -4,10 +4,10 @@ import type { GuardedClient } from '../egress/guarded-client.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Token types that the library knows. */
+/** Token types that the library supports. */
 const STANDARD_TYPES = ['bearer', 'dpop'];
 
-/** Reads a body as a JSON object; null if it is none. */
+/** Parses a body as a JSON object; null if it is not one. */
 const objectIn = (bytes: Uint8Array): Record<string, unknown> | null => {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
@@ -19,7 +19,7 @@ const objectIn = (bytes: Uint8Array): Record<string, unknown> | null => {
 
 /**
  * Returns the answer of a token endpoint in the form of RFC 6749. GitHub and Slack report errors with status 200, and
- * Slack has token types of its own, such as `bot`, for what is a bearer token.
+ * Slack has other token types for bearer tokens, such as `bot`.
  */
 const standardAnswer = (status: number, bytes: Uint8Array): { readonly status: number; readonly bytes: Uint8Array } => {
   const body = status === 200 ? objectIn(bytes) : null;

@@ -11,20 +11,20 @@ import { fetchTokens } from './fetch-tokens.ts';
 import { revokeTokens } from './revoke-tokens.ts';
 
 export type OAuthOptions = {
-  /** The clients of this installation, by provider. */
+  /** Maps the names of providers to the clients of this installation. */
   readonly clients: Readonly<Record<string, OAuthClient>>;
   readonly client: GuardedClient;
   readonly publicUrl: string;
   readonly logger: Logger;
   readonly now?: () => number;
-  /** By default, the known providers. */
+  /** Maps names to providers. By default, the known providers. */
   readonly providers?: Readonly<Record<string, OAuthProvider>>;
 };
 
 type Library = typeof oauth;
 const RETRY_AFTER_SECONDS = 10;
 
-/** Returns the errors that have caused an error, itself first. */
+/** Returns an error and the errors that caused it, starting with the error itself. */
 const causesOf = (error: unknown): unknown[] => {
   const causes: unknown[] = [];
   for (let cause = error; cause !== undefined && causes.length < 5; cause = (cause as Error)?.cause) causes.push(cause);
@@ -34,7 +34,7 @@ const causesOf = (error: unknown): unknown[] => {
 const isDown = (causes: readonly unknown[]): boolean =>
   causes.some((cause) => cause instanceof Response && (cause.status >= 500 || cause.status === 429));
 
-/** The refusal that says why a provider has issued no tokens. The details are only logged. */
+/** Returns the refusal with the reason why a provider has issued no tokens. The details are only logged. */
 const refusalOf = (library: Library, error: unknown): Refusal => {
   const causes = causesOf(error);
   const egress = causes.find((cause): cause is EgressError => cause instanceof EgressError);
@@ -53,7 +53,10 @@ const serverOf = ({ issuer, authorizationUrl, tokenUrl, revocation, sendsIssuer 
   authorization_response_iss_parameter_supported: sendsIssuer,
 });
 
-/** Creates the OAuth clients. The library is loaded with the first connection, because most processes need none. */
+/**
+ * Creates the OAuth clients. The library is loaded when the first account is connected, because most processes do not
+ * need it.
+ */
 export const createOAuthClients = (options: OAuthOptions): OAuthClients => {
   const { clients, client, publicUrl, logger, now = Date.now, providers = OAUTH_PROVIDERS } = options;
   const callback = `${publicUrl}/integrations/callback`;

@@ -7,7 +7,7 @@ import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 import type { EgressRequest } from '../egress/redirect.ts';
 
-/** What revoking tokens at one provider needs. */
+/** The values and functions that revoking tokens at one provider needs. */
 type Parts = {
   readonly library: typeof oauth;
   readonly provider: OAuthProvider;
@@ -21,7 +21,10 @@ const LIMITS = { totalMs: 10_000, maxBytes: 64 * 1024, maxRedirects: 0 };
 
 const basic = ({ clientId, clientSecret }: OAuthClient): string => `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
 
-/** GitHub revokes the whole grant of the user: all tokens that the client has of this user. */
+/**
+ * Returns the request to GitHub, which revokes the whole grant of the user: all tokens that the client has for this
+ * user.
+ */
 const githubRequest = (url: string, { oauthClient }: Parts, { access_token }: Tokens): EgressRequest => ({
   url: `${url}/${encodeURIComponent(oauthClient.clientId)}/grant`,
   method: 'DELETE',
@@ -41,7 +44,10 @@ const send = async (client: GuardedClient, request: EgressRequest): Promise<Revo
   return status < 300 ? 'revoked' : 'refused';
 };
 
-/** Revokes by RFC 7009 the token that all others come from: the refresh token, or else the access token. */
+/**
+ * Revokes, by RFC 7009, the token from which all others are derived: the refresh token or, if there is none, the access
+ * token.
+ */
 const sendStandard = async ({ library, configuration }: Parts, { refresh_token, access_token }: Tokens): Promise<Revocation> => {
   try {
     await library.tokenRevocation(configuration, (refresh_token ?? access_token).reveal());
@@ -52,7 +58,7 @@ const sendStandard = async ({ library, configuration }: Parts, { refresh_token, 
   }
 };
 
-/** Asks a provider to revoke tokens, in the way that it knows. @throws the error of the library, EgressError */
+/** Asks a provider to revoke tokens, by the method that it supports. @throws the error of the library, EgressError */
 export const revokeTokens = (parts: Parts, tokens: Tokens): Promise<Revocation> => {
   const { revocation } = parts.provider;
   if (!revocation) return Promise.resolve('unsupported');

@@ -8,7 +8,7 @@ import { type Issuer, identityClaims, issuerUnavailable } from './issuer.ts';
 const MAX_SIGN_IN_MINUTES = 10;
 const SCOPE = 'openid email profile';
 
-/** What a browser stores, encrypted, between the two requests of a sign-in. */
+/** The data that a browser stores, encrypted, between the two requests of a sign-in. */
 type PendingSignIn = {
   readonly state: string;
   readonly nonce: string;
@@ -26,7 +26,7 @@ const isIssuerDown = (error: unknown): boolean => {
   return error.code === 'OAUTH_TIMEOUT' || (error.cause instanceof Response && error.cause.status >= 500);
 };
 
-/** The refusal with the reason why the issuer did not confirm the sign-in. The details are only logged. */
+/** Returns the refusal with the reason why the issuer did not confirm the sign-in. The details are only logged. */
 const refusalOf = (error: unknown): Refusal => {
   if (error instanceof oidc.AuthorizationResponseError) return new Refusal('forbidden', `The issuer answered ${error.error}`);
   if (isIssuerDown(error)) return issuerUnavailable();
@@ -68,8 +68,8 @@ const unseal = async (sealed: string, { key, now }: Options): Promise<PendingSig
 type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
 /**
- * The claims of the ID token. If they contain no e-mail address, the claims from the issuer's userinfo endpoint are
- * added.
+ * Returns the claims of the ID token. If they contain no e-mail address, the claims from the issuer's userinfo endpoint
+ * are added.
  */
 const claimsOf = async (configuration: oidc.Configuration, tokens: Tokens) => {
   const claims = tokens.claims()!;

@@ -8,7 +8,8 @@ import type { Config } from '../config.ts';
 
 const TIMEOUT_SECONDS = 5;
 /**
- * After the issuer's discovery document could not be fetched, requests are refused for this time without a new attempt.
+ * If the issuer's discovery document could not be fetched, requests are refused for this time (milliseconds) without a
+ * new attempt.
  */
 const RETRY_DELAY_MS = 1_000;
 
@@ -51,11 +52,11 @@ export const createIssuer = ({ oidcIssuer, oidcAudience, oidcClientId, oidcClien
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
-/** How far the issuer's clock may be ahead of ours, in seconds. */
+/** The maximum time by which the issuer's clock may be ahead of ours, in seconds. */
 export const MAX_CLOCK_SKEW_SECONDS = 30;
 const AddressText = displayText(3, 253);
 
-/** @throws Refusal unauthorized if the token was issued in the future. `now` is in milliseconds. */
+/** Checks that a token was not issued in the future. `now` is in milliseconds. @throws Refusal unauthorized */
 const assertIssued = (iat: unknown, now: number): void => {
   if (iat === undefined || (typeof iat === 'number' && iat <= now / 1_000 + MAX_CLOCK_SKEW_SECONDS)) return;
   throw new Refusal('unauthorized', 'The token is issued in the future: check the clock of the issuer');

@@ -6,8 +6,9 @@ import type { Vault } from '../vault/vault.ts';
 import type { IssuerConfig } from './issuer.ts';
 
 /**
- * The ways in which people sign in. `verify` checks a token of the issuer; it is null if no issuer is configured.
- * `flow` is for people who use a browser; without the id of a client, `isForBrowsers` is false and it refuses them.
+ * The ways in which people sign in. `verify` checks a token of the issuer; null if no issuer is configured. `flow` is
+ * for people who use a browser. If no client id is configured, `isForBrowsers` is false, and `flow` refuses every
+ * sign-in.
  */
 export type SignInMethods = {
   readonly verify: ((token: string) => Promise<Claims>) | null;
@@ -17,7 +18,7 @@ export type SignInMethods = {
 
 type Options = { readonly publicUrl: string; readonly vault: Vault; readonly logger: Logger; readonly now?: () => number };
 
-/** A flow that refuses every sign-in. The refusal names the missing variable. */
+/** Returns a flow that refuses every sign-in. The refusal names the missing variable. */
 const unconfiguredFlow = (variable: string): CodeFlow => {
   const refuse = async () => {
     throw new Refusal('not_configured', `${variable} is not set: browsers cannot sign in`);
@@ -43,7 +44,7 @@ export const openSignInMethods = async (
     import('./code-flow.ts'),
   ]);
   const issuer = issuerOf(config, logger);
-  // The key is derived from this text. Changing the text would break the sign-ins that are in progress.
+  // The key is derived from this text, so a change of the text would break the sign-ins that are in progress.
   const key = Buffer.from(vault.digest('the key of what a browser keeps while it signs in'), 'hex');
   return {
     verify: tokenVerifier(issuer, config, logger),

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { GuardedClient } from '../egress/guarded-client.ts';
 
-/** How long one request may take, in milliseconds. A request that fails is repeated once. */
+/** The maximum time of one request, in milliseconds. A request that fails is repeated once. */
 const TIMEOUT_MS = 10_000;
 const MAX_REPEATS = 1;
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -13,11 +13,11 @@ const RETRY_AFTER_SECONDS = 10;
 export type StripeOptions = {
   readonly secretKey: string;
   readonly client: GuardedClient;
-  /** By default, https://api.stripe.com. */
+  /** The URL of the API. By default, https://api.stripe.com. */
   readonly apiUrl?: string;
 };
 
-/** Sends the requests of the Stripe library with the guarded client. */
+/** Returns the function that sends the requests of the Stripe library with the guarded client. */
 const fetchWith =
   (client: GuardedClient): typeof fetch =>
   async (url, { method, headers, body } = {}) => {
@@ -34,9 +34,7 @@ const fetchWith =
     return new Response(answer.bytes as never, { status: answer.status, headers: answered });
   };
 
-/**
- * Creates a client of the Stripe API. The library is loaded with the first request, because most processes send none.
- */
+/** Creates a client of the Stripe API. The library is loaded at the first request, because most processes send none. */
 export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stripe.com' }: StripeOptions): Promise<Stripe> => {
   const { default: Client } = await import('stripe');
   const { hostname, port, protocol } = new URL(apiUrl);
@@ -51,7 +49,7 @@ export const openStripe = async ({ secretKey, client, apiUrl = 'https://api.stri
   });
 };
 
-/** Returns why Stripe did not do what was asked. The message names no secret. */
+/** Returns the refusal with the reason why a request to Stripe failed. The message contains no secret. */
 const refusalOf = (error: unknown): Refusal => {
   const { type, param, code, detail } = error as Stripe.errors.StripeError & { readonly detail?: unknown };
   const cause = [error, detail, (error as Error).cause].find((one): one is EgressError => one instanceof EgressError);
@@ -67,7 +65,7 @@ const refusalOf = (error: unknown): Refusal => {
   return new Refusal('unavailable', 'The payment provider does not answer', { retryAfter: RETRY_AFTER_SECONDS });
 };
 
-/** Whether an error comes from the Stripe library. Other errors are bugs, and are not for users. */
+/** Whether an error comes from the Stripe library. Any other error is a bug, and users must not see it. */
 const isStripeError = (error: unknown): boolean => error instanceof Error && 'type' in error && String(error.type).startsWith('Stripe');
 
 /** Creates the connection to Stripe, the payment provider. */
@@ -93,7 +91,7 @@ export const createStripeProvider = (options: StripeOptions): PaymentProvider =>
             line_items: [{ price: price_id, quantity: 1 }],
             ...customer,
             client_reference_id: tenant_id,
-            // The events of the subscription contain its metadata, and so the tenant.
+            // Stripe copies this metadata to the events of the subscription, so they name the tenant.
             metadata: { tenant_id },
             subscription_data: { metadata: { tenant_id } },
             success_url: returnUrl,

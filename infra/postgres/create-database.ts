@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 // This program creates the role and the database of Annals if they do not exist. If an operator has dropped the
-// database, the projections fill the new, empty one from the log.
+// database, the projections fill the new, empty database from the log.
 const { SUPERUSER_URL, DATABASE_NAME = '', ROLE_PASSWORD = '' } = process.env;
 
 const client = new pg.Client({ connectionString: SUPERUSER_URL, connectionTimeoutMillis: 10_000 });

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5_000;
 type Fault = Awaited<ReturnType<TestDatabase>>;
 type Tls = false | ConnectionOptions;
 
-/** The ways to connect that a mode allows, the first one first. */
+/** Returns the ways to connect that a mode allows, in the order in which they are tried. */
 const waysOf = ({ sslmode, host }: DatabaseAccess): readonly Tls[] => {
   const encrypted: Tls = { rejectUnauthorized: false, servername: host };
   switch (sslmode) {
@@ -30,7 +30,7 @@ const waysOf = ({ sslmode, host }: DatabaseAccess): readonly Tls[] => {
   }
 };
 
-/** Says which field is to blame for an error, without the text of the server. */
+/** Returns the field that causes an error, and a message without the text of the server. */
 const faultOf = ({ code = '', message }: Error & { code?: string }, { host, port }: DatabaseAccess): Fault => {
   if (code === '28P01') return { field: 'password', message: 'the server does not accept this password' };
   if (code.startsWith('28')) return { field: 'username', message: 'the server does not accept this user' };
@@ -56,7 +56,7 @@ const connect = async (access: DatabaseAccess, password: string, address: string
   }
 };
 
-/** Creates the function that connects to databases of tenants: only to addresses that `options` allow. */
+/** Creates the function that connects to databases of tenants. It connects only to addresses that `options` allow. */
 export const createDatabaseTest = (options: EgressRuleOptions): TestDatabase => {
   const rules = createEgressRules(options);
   return async (access, password) => {

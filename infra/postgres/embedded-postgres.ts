@@ -142,8 +142,8 @@ const reasonOf = (error: unknown): string => {
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
 /**
- * Runs initdb, which fails if its user has no name in /etc/passwd. In that case, runs it again in a user namespace,
- * which may provide a name.
+ * Runs initdb, which fails if its user has no name in /etc/passwd. In that case, runs it again in a user namespace, in
+ * which the user may have a name.
  */
 const initdb = async (run: Run, binary: string, args: string[]): Promise<void> => {
   const failed = await run(binary, args).then(
@@ -166,7 +166,7 @@ const removePartialClusters = (location: string): void => {
     try {
       rmSync(join(location, name), { recursive: true, force: true });
     } catch {
-      // An initdb is still writing to this directory. A later start removes it.
+      // An initdb is still writing to this directory; a later start removes it.
     }
 };
 

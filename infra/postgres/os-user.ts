@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A user of the operating system, by numeric ids. */
+/** A user of the operating system: its numeric ids. */
 export type OsUser = { uid: number; gid: number };
 
 const unsigned = (text: string | undefined): number => Number(text) >>> 0;

@@ -19,8 +19,8 @@ const types: pg.CustomTypesConfig = {
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /**
- * After this time without an answer, a connection counts as dead, because a working server would have cancelled the
- * statement earlier. The operating system would report a dead connection only after a quarter of an hour.
+ * A connection without an answer for this time (milliseconds) counts as dead, because a working server would have
+ * cancelled the statement earlier. The operating system would report a dead connection only after a quarter of an hour.
  */
 export const CONNECTION_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
@@ -68,7 +68,7 @@ export const openPool = (
   return pool;
 };
 
-/** Whether the database answers. */
+/** Whether the database answers a query. */
 export const isReachable = (pool: pg.Pool): Promise<boolean> =>
   pool.query('select 1').then(
     () => true,
@@ -76,7 +76,8 @@ export const isReachable = (pool: pg.Pool): Promise<boolean> =>
   );
 
 /**
- * A prepared statement. Its name is derived from its text, so that each connection prepares the same text only once.
+ * Returns a prepared statement. Its name is derived from its text, so that each connection prepares the same text only
+ * once.
  */
 export const preparedStatement = (text: string): { name: string; text: string } => ({
   name: `annals_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`,
@@ -84,8 +85,8 @@ export const preparedStatement = (text: string): { name: string; text: string } 
 });
 
 /**
- * The classes of SQLSTATE codes that mean the database is unavailable: connection, operator intervention, resources,
- * missing database and authentication. The statement causes none of these errors.
+ * Matches the SQLSTATE codes of errors that mean that the database is unavailable: connection, operator intervention,
+ * resources, missing database and authentication. A statement itself cannot cause these errors.
  */
 const UNAVAILABLE_CODES = /^(08|57|53|3D|28|25P0[34])/;
 const NETWORK_CODES = new Set([

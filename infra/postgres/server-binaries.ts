@@ -90,7 +90,7 @@ export const sharedDirectory = (): string => {
       chmodSync(dir, 0o755);
       if (isTraversable(dir)) return dir;
     } catch {
-      // This candidate is read-only or belongs to another user: try the next one.
+      // This candidate is read-only or belongs to another user, so the next one is tried.
     }
   }
   throw new Error(

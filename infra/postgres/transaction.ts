@@ -29,7 +29,8 @@ const unpreparedStatements = ({ parsedStatements }: Wire, statements: readonly S
 
 const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap<string, string>): void => {
   for (const [name, text] of missing) {
-    // The server may still have a prepared statement of this name from a failed transaction, so close that one first.
+    // The server may still have a prepared statement with this name from a failed transaction, so that one is closed
+    // first.
     wire.close({ type: 'S', name });
     wire.parse({ name, text });
   }
@@ -44,8 +45,9 @@ const send = (wire: Wire, statements: readonly Statement[], missing: ReadonlyMap
 };
 
 /**
- * Buffers what `work` writes to the connection, and sends it when `work` is done. If `work` throws, the connection is
- * destroyed. Otherwise, the Sync message of the next query would commit the statements that were already written.
+ * Buffers everything that `work` writes to the connection, and sends it when `work` is done. If `work` throws, the
+ * connection is destroyed. Otherwise, the Sync message of the next query would commit the statements that were already
+ * written.
  */
 const corked = ({ stream }: Wire, work: () => void): void => {
   stream.cork();

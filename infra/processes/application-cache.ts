@@ -52,10 +52,10 @@ const followed = [
 ];
 
 /**
- * For these aggregates, the cache also remembers which ids do not exist. Otherwise, every request with the sign-in
- * token of an unknown user would read the log, and so would every delivery to a tenant without guardrails, and every
- * read of the runtime of an agent without accounts. Callers
- * cannot fill the cache with guesses: the look-up happens only after the token or the signature has been verified.
+ * For these aggregates, the cache also remembers which ids do not exist. Otherwise, the log would be read for every
+ * request with the sign-in token of an unknown user, for every delivery to a tenant without guardrails, and for every
+ * read of the runtime of an agent without accounts. Callers cannot fill the cache with guessed ids, because the look-up
+ * happens only after the token or the signature has been verified.
  */
 const cacheAbsent = [AllowedAccount, LinkedIdentity, RedactionPatterns, SlackConfig, TenantGuardrails, User];
 

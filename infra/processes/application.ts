@@ -42,14 +42,14 @@ export type ApplicationOptions = {
   readonly logger: Logger;
   readonly publicUrl: string;
   readonly operations: Operations;
-  /** Mounts the routes outside the tables. `attempt` counts failed attempts to log in, see RequestAuthentication. */
+  /** Mounts the routes outside the tables. `attempt` counts failed attempts to log in (see RequestAuthentication). */
   readonly plainRoutes: (app: Hono, runtime: Runtime, attempt: RequestAuthentication['attempt']) => void;
   readonly address: (c: Context) => string | null;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly onResponse?: (c: Context, status: number, milliseconds: number) => void;
-  /** The rate limiter. Without it, requests are not limited. */
+  /** The rate limiter. If it is absent, requests are not limited. */
   readonly limits?: RateLimiter;
-  /** The ways in which people sign in. Without them, callers authenticate by API key only. */
+  /** The ways in which people sign in. If they are absent, callers authenticate by API key only. */
   readonly signIn?: SignInMethods;
   readonly now?: () => number;
 };

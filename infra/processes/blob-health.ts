@@ -4,9 +4,11 @@ import { checkDrafts } from '../blobs/blob-drafts.ts';
 import type { BlobPlace } from '../blobs/open-blob-store.ts';
 import { memoizeFor } from './readiness.ts';
 
-/** How long the result of a probe is reused: each one is a request to the object store. */
+/** The result of a probe is reused for this many milliseconds, because each probe is a request to the object store. */
 const PROBE_TTL_MS = 10_000;
-/** How long a caller waits for a probe. After that, it gets the result of the one before. */
+/**
+ * A caller waits for a probe for at most this many milliseconds. After that, it gets the result of the previous probe.
+ */
 const PROBE_WAIT_MS = 300;
 
 const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
@@ -20,8 +22,8 @@ const check = async ({ backend, drafts }: BlobPlace): Promise<unknown> => {
 };
 
 /**
- * Creates the function that says whether the file store works, for /readyz and the metrics. Logs when that changes.
- * True if there is no file store: nothing of it is broken.
+ * Creates the function that returns whether the file store works, for /readyz and the metrics. It logs each change of
+ * the result. It returns true if no file store is configured, because then nothing is broken.
  */
 export const createBlobHealth = (place: BlobPlace | null, logger: Logger): (() => Promise<boolean>) => {
   let isUp = true;

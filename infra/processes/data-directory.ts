@@ -4,14 +4,15 @@ import { lockFile, type ProcessLock } from '../process-lock.ts';
 import { readPidFile, removePidFile, writePidFile } from '../supervision/pid-file.ts';
 
 /**
- * The mode of a data directory that root creates: other users may pass through it. In that case, PostgreSQL runs as
- * another user and must reach its own directory inside.
+ * The mode of a data directory that root creates: other users may pass through it. This is needed because PostgreSQL
+ * then runs as another user, and must reach its own directory inside.
  */
 const PASSABLE = 0o711;
 const PRIVATE = 0o700;
 
 /**
- * The longest path of a data directory. SQLite, which locks a file in that directory, accepts paths of up to 512 bytes.
+ * The maximum length of the path of a data directory, in bytes. SQLite, which locks a file in that directory, accepts
+ * paths of up to 512 bytes.
  */
 const MAX_DATA_PATH_BYTES = 400;
 

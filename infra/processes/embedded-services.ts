@@ -47,8 +47,8 @@ export type StartServicesOptions = {
   /** The ports that the services used at the last start. */
   readonly lastPorts: ServicePorts;
   readonly run: (spec: ManagedProcess) => Promise<Supervised>;
-  /** Receives a promise for each service that is being started, so that `close` can wait for it. */
-  /** Receives lines for the operator. */
+  /** Called with a promise for each service that is being started, so that `close` can wait for it. */
+  /** Called with lines for the operator. */
   readonly report: (line: string) => void;
   readonly onStarting: (starting: Promise<unknown>) => void;
 };

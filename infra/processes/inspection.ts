@@ -9,17 +9,18 @@ import { startProjections } from '../projector/projector.ts';
 
 const markerIn = (annalsData: string): string => join(annalsData, 'inspection.json');
 
-/** Whether the data directory holds an imported export, which is only to be read. */
+/** Whether the data directory contains an imported export, which may only be read. */
 export const isForInspection = (annalsData: string): boolean => existsSync(markerIn(annalsData));
 
-/** Marks a data directory as one that is only to be read. */
+/** Marks a data directory as one that may only be read. */
 export const markForInspection = (annalsData: string, imported: object): void => {
   makeDirectory(annalsData);
   replaceFile(markerIn(annalsData), `${JSON.stringify(imported)}\n`);
 };
 
 /**
- * Runs the projections, and no reactor: nothing that was imported is scheduled, called, sent, renewed or signed again.
+ * Runs the projections, but no reactors, so that nothing in the imported events is scheduled, called, sent, renewed or
+ * signed again.
  */
 export const workForInspection = async (config: Config): Promise<{ readonly close: () => Promise<void> }> => {
   const logger = createLogger(config, 'work');

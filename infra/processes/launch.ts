@@ -19,13 +19,13 @@ export type LaunchConfig = ServiceConfig & { readonly host: string; readonly por
 
 /**
  * The message with which the process `serve` sends the supervisor the API key that it has created in an empty log. The
- * text of the key is not stored anywhere. `link` opens the console once.
+ * text of the key is not stored anywhere. `link` signs a browser in to the console, once.
  */
 export type FirstKey = { kind: 'first-key'; key: string; tenant_id: string; link: string };
 
 /** A running platform, whose processes all run on this machine. */
 export type Launched = {
-  /** The URL that the HTTP service listens on. */
+  /** The URL on which the HTTP service listens. */
   readonly url: string;
   readonly urls: ServiceUrls;
   readonly ports: Readonly<ServicePorts>;
@@ -43,16 +43,16 @@ export type Launch = {
 };
 
 export type LaunchEvents = {
-  /** Receives lines for the operator, for example that a process had to be restarted. */
+  /** Called with lines for the operator, for example that a process had to be restarted. */
   readonly report: (line: string) => void;
   /**
-   * Receives the first API key as soon as it exists. It should show the key at once: if the start fails later, the key
-   * is not shown again.
+   * Called with the first API key as soon as it exists. The function should show the key at once: if the start fails
+   * later, the key is not shown again.
    */
   readonly onFirstKey?: (first: FirstKey) => void;
 };
 
-/** How long `close` waits for services whose start is still being prepared. */
+/** `close` waits for services whose start is still being prepared for at most this many milliseconds. */
 const PREPARATION_TIMEOUT_MS = 1_000;
 
 const requirePort = async ({ port, host }: LaunchConfig): Promise<void> => {
@@ -115,7 +115,7 @@ const begin = async (launching: Launching): Promise<Launched> => {
 
   launching.lock = lockDataDirectory(annalsData);
   if (!process.env.BLOBS_URL) makeDirectory(blobDirectoryOf(annalsData));
-  // First end processes that an earlier start has left running, because they may still listen on the port.
+  // Processes that an earlier start has left running are ended first, because they may still listen on the port.
   await Promise.all([serve(baseEnv), workProcess(baseEnv, onMessage)].map((spec) => replaceProcess(spec, dirs)));
   await requirePort(config);
   const { urls, ports, ready } = await startEmbeddedServices({

@@ -8,11 +8,11 @@ type Program =
   | { readonly command: 'start'; readonly options: StartConfig }
   | { readonly command: 'runner'; readonly options: Omit<RunnerOptions, 'signal'> };
 
-/** What a process passes on to the process that replaces it. */
+/** The data that a process passes to the process that replaces it. */
 type Handover = Program & {
   /**
-   * The value of NODE_COMPILE_CACHE that the user has set, for the programs that this process starts; null if it is not
-   * set.
+   * The value of NODE_COMPILE_CACHE that the user has set, to be passed to the programs that this process starts; null
+   * if it is not set.
    */
   readonly userCache: string | null;
   readonly isRetry: boolean;
@@ -22,8 +22,8 @@ const VARIABLE = 'ANNALS_LEAN_PROCESS';
 const LEAN_MAIN = join(import.meta.dirname, 'lean-main.mjs');
 
 /**
- * Node flags that save memory by a smaller heap. The process of `start` only supervises other processes, so it needs no
- * optimizing compilers either.
+ * Node flags that save memory by limiting the heap. The process of `start` only supervises other processes, so its
+ * optimizing compilers are switched off, too.
  */
 const V8_FLAGS = {
   start: ['--max-semi-space-size=1', '--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'],
@@ -42,9 +42,9 @@ const replaceThisProcess = (handover: Handover): never => {
 };
 
 /**
- * Replaces this process with one that loads only what a long-running command needs. The process id and the standard
- * streams stay the same. This frees about 40 MiB of memory, which this process needed to parse the command line and the
- * configuration.
+ * Replaces this process with one that loads only the modules that a long-running command needs. The process id and the
+ * standard streams stay the same. This frees about 40 MiB of memory, which were needed to parse the command line and
+ * the configuration.
  */
 export const becomeLean = (program: Program): never =>
   replaceThisProcess({ ...program, userCache: process.env.NODE_COMPILE_CACHE ?? null, isRetry: false });
@@ -65,12 +65,12 @@ const load = async (program: Program): Promise<() => Promise<number>> => {
   return () => runner(program.options);
 };
 
-/** Runs the command that `becomeLean` has passed on. @returns the exit code */
+/** Runs the command that was passed to `becomeLean`. @returns the exit code */
 export const runLean = async (): Promise<number> => {
   const handover = JSON.parse(process.env[VARIABLE]!) as Handover;
   const run = await load(handover);
-  // The first process after an installation or an update has to compile and fill the compile cache. Replace it once
-  // more: the next process runs from the cache, without the TypeScript compiler.
+  // The first process after an installation or an update must compile the files and fill the compile cache. So it is
+  // replaced once more: the next process runs from the cache, without the TypeScript compiler.
   if (!handover.isRetry && hasLoadedCompiler()) replaceThisProcess({ ...handover, isRetry: true });
   delete process.env[VARIABLE];
   if (handover.userCache === null) delete process.env.NODE_COMPILE_CACHE;

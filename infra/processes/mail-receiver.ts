@@ -16,7 +16,7 @@ type MailReceiverParts = {
   readonly logger: Logger;
 };
 
-/** Receives mail by SMTP if that is configured. The modules are loaded only then. */
+/** Receives mail by SMTP if this is configured. The modules are loaded only in that case. */
 export const startMailReceiver = async (
   { smtpListen, mailDomain }: Pick<Config, 'smtpListen' | 'mailDomain'>,
   { connections, ports, logger }: MailReceiverParts,

@@ -5,9 +5,10 @@ import type { Log } from '../eventstore/event-log.ts';
 export const MARKER_STREAM = 'platform-platform.first';
 
 /**
- * Identifies the platform whose events are in the log. It is not secret: /readyz shows it, so that `annals doctor` can
- * tell whether the service on a port belongs to this log.
- * @returns null if the platform has not been started yet @throws LogError
+ * Returns the id of the platform whose events are in the log. The id is not secret: /readyz shows it, so that `annals
+ * doctor` can find out whether the service on a port belongs to this log.
+ * @returns null if the platform has not been started yet
+ * @throws LogError
  */
 export const platformIdOf = async (log: Log): Promise<string | null> => {
   const marker = await log.last(MARKER_STREAM);

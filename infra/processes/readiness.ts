@@ -5,7 +5,7 @@ import type { PostgresReads } from '../readmodel/postgres-read-model.ts';
 import type { SpoolStatus } from '../spool/spool-storage.ts';
 import { platformIdOf } from './platform-id.ts';
 
-/** How long the status of a part is reused, because /readyz may be requested often. */
+/** The status of a part is reused for this many milliseconds, because /readyz may be requested often. */
 export const STATUS_TTL_MS = 500;
 
 /** Returns a function that runs `ask` at most once every `ttlMs` milliseconds. Calls in between get the last result. */
@@ -21,10 +21,10 @@ export const memoizeFor = <T>(ttlMs: number, ask: () => Promise<T>): (() => Prom
   };
 };
 
-/** A delivery that has waited for this long in the spool is reported. */
+/** A delivery that has waited in the spool for this many milliseconds is reported. */
 const MAX_SPOOLED_MS = 5_000;
 
-/** The parts of the spool that need attention, for /readyz. */
+/** Returns the parts of the spool that need attention, for /readyz. */
 const degradedSpool = ({ canTake, parked, oldestAt }: SpoolStatus): string[] => [
   ...(canTake ? [] : ['spool']),
   ...(parked > 0 || (oldestAt !== null && Date.now() - oldestAt > MAX_SPOOLED_MS) ? ['spooled deliveries'] : []),
@@ -39,8 +39,8 @@ export type ReadinessOptions = {
 };
 
 /**
- * Creates the function that checks whether deliveries can be accepted: the log answers, and the last append of a
- * delivery did not fail; or the spool can take deliveries.
+ * Creates the function that checks whether deliveries can be accepted. They can if the log answers and the last append
+ * of a delivery did not fail, or if the spool can take deliveries.
  */
 export const createReadiness = ({ log, isFailing, spool, degraded }: ReadinessOptions): (() => Promise<Readiness>) => {
   const isReachable = memoizeFor(STATUS_TTL_MS, () =>

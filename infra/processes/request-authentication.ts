@@ -16,17 +16,17 @@ export type RequestAuthenticationDeps = {
 
 export type RequestAuthentication = {
   /**
-   * Identifies the caller by the Authorization header, or by the cookie if that header is missing. Only with
-   * `inSuspendedTenant`, it accepts the runner key of a suspended tenant.
+   * Identifies the caller by the Authorization header or, if that header is missing, by the cookie. Accepts the runner
+   * key of a suspended tenant only with `inSuspendedTenant`.
    * @throws Refusal unauthorized, forbidden, tenant_suspended, rate_limited …
    */
   readonly authenticate: Runtime['authenticate'];
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
   /**
-   * Runs one step of a sign-in. If the step fails, it counts against the limit of invalid credentials for the client's
-   * IP address.
-   * @throws Refusal rate_limited, and what `work` throws
+   * Runs one step of a sign-in. A failed step counts against the limit of invalid credentials for the client's IP
+   * address.
+   * @throws Refusal rate_limited, and the errors of `work`
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };

@@ -7,8 +7,9 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { MARKER_STREAM } from './platform-id.ts';
 
 /**
- * Creates what an empty log needs at the first start. Does nothing if the log is already marked as seeded. `show` gets
- * the first API key before the log is marked. If the process crashes in between, the next start shows the key again.
+ * Creates the resources that an empty log needs at the first start. Does nothing if the log is already marked as
+ * seeded. `show` is called with the first API key before the log is marked: if the process crashes in between, the next
+ * start shows the key again.
  */
 export const seed = async (
   log: Log,
@@ -27,8 +28,8 @@ export const seed = async (
 };
 
 /**
- * Reports it if ANNALS_ADMIN_KEY is set, but is no API key of a super-admin. Only the first start creates this key: on
- * a log that has one already, the variable changes nothing.
+ * Reports if ANNALS_ADMIN_KEY is set but is not an API key of a super-admin. Only the first start creates this key;
+ * later, the variable changes nothing.
  */
 export const checkAdminKey = async (ctx: Ctx, adminKey: string | undefined, report: (line: string) => void): Promise<void> => {
   const fault = adminKey === undefined ? null : await faultOfAdminKey(ctx, adminKey);

@@ -17,7 +17,7 @@ const MASTER_KEY_TTL_MS = 30_000;
 type SpoolState = DropFirst<Parameters<typeof addSpoolMetrics>>;
 type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Whether the file holds one of the keys with these ids. */
+/** Whether the file contains one of the keys with these ids. */
 const holdsKey = (file: string, ids: readonly string[]): Promise<boolean> =>
   loadMasterKey(file, false).then(
     ({ kid }) => ids.includes(kid),
@@ -25,8 +25,8 @@ const holdsKey = (file: string, ids: readonly string[]): Promise<boolean> =>
   );
 
 /**
- * Creates the metrics of the process `serve`, with the functions that its parts call to be measured. `addServices` adds
- * those that need open connections.
+ * Creates the metrics of the process `serve`, and the functions with which its parts report measurements. `addServices`
+ * adds the metrics that need open connections.
  */
 export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyFile'>) => {
   const metrics = createProcessMetrics('serve');
@@ -50,7 +50,7 @@ export const createServeMetrics = (config: Pick<Config, 'logLevel' | 'masterKeyF
     countWebhook: countWebhooks(metrics),
     onDrained: countDrained(metrics),
     addSpool: (...state: SpoolState): void => addSpoolMetrics(metrics, ...state),
-    /** Ends the log of requests. */
+    /** Closes the log of requests. */
     close: requestLog.close,
     addServices: (checks: DependencyChecks, { masterKeyIds }: Pick<Vault, 'masterKeyIds'>): void => {
       addDependencyMetrics(metrics, checks);

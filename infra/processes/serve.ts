@@ -68,18 +68,18 @@ import { checkAdminKey, seed } from './seed.ts';
 import { createServeMetrics } from './serve-metrics.ts';
 import { mountUploadRoutes } from './upload-routes.ts';
 
-/** How long /readyz waits for the database when it asks which workers have reported. */
+/** /readyz waits for the database for at most this many milliseconds when it reads which workers have reported. */
 const WORKER_STATUS_TIMEOUT_MS = 300;
-/** How long a start waits for a spool on a slow disk. */
+/** A start waits for a spool on a slow disk for at most this many milliseconds. */
 const SPOOL_OPEN_TIMEOUT_MS = 5_000;
-/** How long rules that are tried on a past delivery may take. */
+/** The time limit for rules that are tried on a past delivery, in milliseconds. */
 const TRIAL_TIME_LIMIT_MS = 250;
 const STORE_RETRY_DELAY = { minMs: 25, maxMs: 1_000 };
 const { version } = packageJson;
 
 /**
- * Repeats `work` while the event store is unavailable, because it may still be starting. `what` names the work in log
- * lines.
+ * Runs `work`, and repeats it while the event store is unavailable, because the event store may still be starting.
+ * `what` is the name of the work in log lines.
  */
 const retryUntilAvailable = async <T>(work: () => Promise<T>, logger: Logger, what: string): Promise<T> => {
   for (const backoff = createBackoff(STORE_RETRY_DELAY); ; ) {
@@ -125,7 +125,7 @@ const openConnections = async (config: Config, logger: Logger, onAppend: LogOpti
   const blobPlace = await openBlobPlace(config);
   const projectionAdmin = openProjectionAdmin(config.databaseUrl!, log, logger);
   const spool = openSpool({ dir: spoolDirectory(config.annalsData), key: vault.spoolKeys.key, olderKeys: vault.spoolKeys.older, logger });
-  // Before deliveries are accepted, it must be known which integrations have deliveries that wait in the spool.
+  // Before deliveries are accepted, the process must know which integrations have deliveries in the spool.
   await Promise.race([spool.opened, sleep(SPOOL_OPEN_TIMEOUT_MS, undefined, { ref: false })]);
   return {
     corruption,

@@ -11,7 +11,10 @@ import { type LaunchConfig, type Launched, launch } from './launch.ts';
 const ONE_KEY_PRESS_MS = 500;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** The part of the configuration that the supervisor needs. The processes that it starts read the environment again. */
+/**
+ * The part of the configuration that the supervisor needs. The processes that it starts read the environment
+ * themselves.
+ */
 export type StartConfig = LaunchConfig & { readonly publicUrl: string };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -22,8 +25,8 @@ const row = (name: string, value: string): string => `  ${name.padEnd(10)}${valu
 const shellQuoted = (path: string): string => (/^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /**
- * The lines that the start prints: the URLs, directories and commands with which the operator reaches the services.
- * They contain no secret.
+ * Returns the lines that the start prints: the URLs, directories and commands with which the operator reaches the
+ * services. They contain no secret.
  */
 const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): string[] => {
   const path = relative(process.cwd(), annalsData);
@@ -40,8 +43,10 @@ const banner = ({ annalsData, publicUrl }: StartConfig, { ports }: Launched): st
   ];
 };
 
-/** The lines to paste into another terminal. They contain the first API key and a link to the
- * console if this start has created them. */
+/**
+ * Returns the lines to paste into another terminal. If this start has created the first API key, they contain the key
+ * and a link to the console.
+ */
 const exportLines = ({ url, firstKey }: Launched): string[] => {
   const first = firstKey();
   if (!first) return [];
@@ -49,7 +54,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
     '  next: the tour in README.md; for another terminal:',
     `    export ANNALS_URL=${loopback(url)}`,
     `    export ANNALS_KEY=${first.key}`,
-    // Output that is not a terminal is often kept in a log, where others can read the link.
+    // The link is shown only on a terminal: other output is often kept in a log, where others can read it.
     ...(process.stdout.isTTY ? ['  the console, signed in (one use, within 10 minutes):', `    ${first.link}`] : []),
   ];
 };
@@ -60,7 +65,7 @@ const exportLines = ({ url, firstKey }: Launched): string[] => {
  */
 export const start = (config: StartConfig): Promise<number> =>
   new Promise((resolve, reject) => {
-    // The processes that the platform starts use this cache, too.
+    // The processes that the platform starts use this compile cache, too.
     process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
     const running = launch(config, { report: printError, onFirstKey: ({ key }) => print(`  API key (shown once): ${key}`) });
     let stoppedAt: number | undefined;

@@ -17,10 +17,10 @@ import { encodePicture } from '../files/encode-picture.ts';
 import { parseForm } from '../http/parse-form.ts';
 import { createUploadSlots } from '../http/upload-slots.ts';
 
-/** `files` reads files from other hosts. `findVirus` is null without a virus scanner. */
+/** `files` reads files from other hosts. `findVirus` is null if no virus scanner is configured. */
 export type UploadRouteOptions = { readonly files: FileHost; readonly findVirus: ScanPorts['findVirus'] };
 
-/** Mounts the routes that receive files, and those that return them. All uploads share the same slots. */
+/** Mounts the routes that receive or return files. All uploads share the same slots. */
 export const mountUploadRoutes = (app: Hono, runtime: Runtime, { files, findVirus }: UploadRouteOptions): void => {
   const uploads = { parseForm, withSlot: createUploadSlots() };
   mountSkillImport(app, runtime, { unpack: unpackZip, parseYaml, ...uploads });

@@ -9,7 +9,7 @@ import type { Principal } from '../../domain/principal.ts';
 import { createLruMap } from '../lru-map.ts';
 
 export type UsageRecorder = {
-  /** Records that the API key was used, with the caller as whom it acts as the actor. */
+  /** Records that the API key was used. The actor of the event is the caller as whom the key acts. */
   readonly keyUsed: (key: ApiKey.ApiKey, principal: Principal) => void;
   readonly userSeen: (user: User.User) => void;
 };
@@ -22,8 +22,8 @@ export type UsageRecorderDeps = {
 };
 
 /**
- * Records the use of API keys and users, at most once an hour for each. Requests do not wait for the append. If an
- * append fails, the failure is only logged, because only the time of last use is outdated.
+ * Records the use of API keys and the requests of users, at most once an hour for each. Requests do not wait for the
+ * append. A failed append is only logged, because only the time of last use is outdated then.
  */
 export const createUsageRecorder = ({ contextOf, systemContext, logger, now }: UsageRecorderDeps): UsageRecorder => {
   const lastHours = createLruMap<string, number>({ capacity: 50_000 });

@@ -16,7 +16,7 @@ import { createRelayLag } from '../reactors/relay-lag.ts';
 import type { RelayProcess } from '../reactors/relay-process.ts';
 import { memoizeFor } from './readiness.ts';
 
-/** Values that take longer to read are reused for this long. */
+/** Values that take longer to read are reused for this many milliseconds. */
 const SLOW_TTL_MS = 10_000;
 const QUERY_TIMEOUT_MS = 1_500;
 
@@ -29,7 +29,7 @@ export type WorkParts = {
 };
 
 /**
- * Returns the function that says whether this process exports the values that describe the whole platform. Of several
+ * Returns a function that says whether this process exports the values that describe the whole platform. Of several
  * workers, only the writer of the `deliveries` projection exports them. While the database is down, the worker that was
  * its writer last continues to export them.
  */
@@ -42,7 +42,7 @@ const exporterCheck = (projector: Projections, isDatabaseUp: () => Promise<boole
   };
 };
 
-/** Creates the metrics of the process `work`, with the functions that its parts call to be measured. */
+/** Creates the metrics of the process `work`, and the functions with which its parts report measurements. */
 export const createWorkMetrics = (config: Config) => {
   const metrics = createProcessMetrics('work');
 

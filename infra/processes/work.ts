@@ -60,31 +60,37 @@ const openClient = async ({ egressAllow }: Config) => {
   return createGuardedClient({ allow: egressAllow });
 };
 
-/** What calling external targets needs. The modules are loaded only when the first target is to be called. */
+/**
+ * Opens the client and the vault for calls of external targets. The modules are loaded only when the first target must
+ * be called.
+ */
 const openTargetServices = async (config: Config, vault: LazyVault) => ({ client: await openClient(config), vault: await vault.open() });
 
-/** Opens what renewing tokens needs, only when tokens are due. */
+/** Opens the services that renewing tokens needs. Called when tokens are due for the first time. */
 const openRenewalServices = async (config: Config, opener: LazyVault, logger: Logger) => {
   const { client, vault } = await openTargetServices(config, opener);
   const { createOAuthClients } = await import('../oauth/oauth-clients.ts');
   return { vault, oauth: createOAuthClients({ clients: config.oauth, client, publicUrl: config.publicUrl, logger }) };
 };
 
-/** Opens what benchmark runs and mail need: keys and files. It is called when a run is open, or a message is due. */
+/** Opens the keys and files that benchmark runs and mail need. Called when a run is open, or a message is due. */
 const openContentServices = async (config: Config, opener: LazyVault) => {
   const [vault, place] = [await opener.open(), await openBlobPlace(config)];
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
   return { vault, blobs: openBlobStore(place, vault) };
 };
 
-/** Opens what importing files into memories needs. The modules are loaded only when the first import is requested. */
+/**
+ * Opens the services that importing files into memories needs. The modules are loaded only when the first import is
+ * requested.
+ */
 const openImportServices = async (config: Config, vault: LazyVault) => {
   const { openBlobStore } = await import('../blobs/open-blob-store.ts');
   const { unpackZip } = await import('../archives/unpack-zip.ts');
   return { blobs: openBlobStore(await openBlobPlace(config), await vault.open()), unpack: unpackZip };
 };
 
-/** Opens the key that signs audit heads. The modules are loaded only when the first head is to be signed. */
+/** Opens the key that signs audit heads. The modules are loaded only when the first head must be signed. */
 const openHeadKey = async (log: Log, vault: LazyVault) => {
   const { openSigningKey } = await import('../audit/signing-key.ts');
   return openSigningKey({ log, vault: await vault.open() });
@@ -94,7 +100,8 @@ const openHeadKey = async (log: Log, vault: LazyVault) => {
 type BrokerReactors = { readonly relay: RelayProcess; readonly recorder: AcknowledgementRecorder };
 
 /**
- * Tells the supervisor, if there is one, every second whether a stream is stopped, so that it can restart nats-server.
+ * Reports to the supervisor, if there is one, every second whether a stream is stopped, so that the supervisor can
+ * restart nats-server.
  */
 const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
   setInterval(() => {
@@ -110,7 +117,7 @@ const reportStreams = ({ relay, recorder }: BrokerReactors): NodeJS.Timeout =>
 export const work = async (config: Config): Promise<Closable> => {
   if (isForInspection(config.annalsData)) return workForInspection(config);
   const logger = createLogger(config, 'work');
-  // Without a port for metrics, the module is not loaded, which saves memory.
+  // If no port for metrics is configured, the module is not loaded, which saves memory.
   const metrics = config.metricsPort === undefined ? null : (await import('./work-metrics.ts')).createWorkMetrics(config);
   const onDamage = createCorruptionReporter(logger).report;
   const log = openLog(config.eventstoreUrl!, {

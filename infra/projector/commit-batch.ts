@@ -17,7 +17,7 @@ const MAX_NOTICE_LENGTH = 7_500;
 /**
  * Moves the stored checkpoints of projections to new log positions. If a checkpoint is not at its expected position,
  * the statement divides by zero on purpose. This error rolls back the transaction, including the later statements,
- * which have been sent already.
+ * which have already been sent.
  */
 const moveStatement = preparedStatement(`
   with wanted as (
@@ -40,8 +40,8 @@ const parkStatement = preparedStatement(`
   on conflict (projection, stream, revision) do update set first = excluded.first, reason = excluded.reason, attempts = parked.attempts + 1`);
 
 /**
- * Deletes the parked events of retried streams, except those that the retry parks again: `parkStatement` counts their
- * attempts.
+ * Deletes the parked events of retried streams, except those that the retry parks again; for these, `parkStatement`
+ * counts the attempts.
  */
 const unparkStatement = preparedStatement(`
   delete from annals.parked stored where projection = $1 and stream = any($2::text[])

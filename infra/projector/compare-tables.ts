@@ -10,9 +10,9 @@ const MAX_SAMPLES = 20;
 const COMPARE_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * A row that differs between two schemas of a projection. `only` names the schema that has the row, if the other one
- * lacks it. `columns` names the columns that differ if both have it. `touched` names the event that last changed the
- * row, as `<stream>@<revision>`.
+ * A row that differs between two schemas of a projection. If only one schema has the row, `only` names that schema; if
+ * both have it, `columns` lists the columns that differ. `touched` is the event that last changed the row, as
+ * `<stream>@<revision>`.
  */
 export type Difference = {
   readonly table: string;

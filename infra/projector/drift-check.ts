@@ -43,8 +43,8 @@ const sample = async (db: ClientBase, projection: AnyProjection, rowsPerTable: n
       `select commit_position || ':' || prepare_position as token from annals.checkpoints where name = $1 and version = $2 and shape = $3`,
       [projection.name, projection.version, shapeOf(projection)],
     );
-    // Stored rows of another version of the projection cannot be checked with this version's code. Queries use them
-    // only until the rows of this version have been rebuilt.
+    // If the stored rows belong to another version of the projection, this version's code cannot check them. Queries
+    // use them only until the rows of this version have been rebuilt.
     if (checkpoints.length === 0) return { position: null, token: null, rows: [] };
     const { token } = checkpoints[0]!;
     const rows: SampledRow[] = [];
@@ -66,8 +66,8 @@ const ownStreamOf = ({ table: { table }, row: { row } }: SampledRow): string | n
     : null;
 
 /**
- * Returns the rows that differ from the fold of their own stream, and those without an own stream. This check reads few
- * events. Only the returned rows must be folded from the whole log.
+ * Returns the rows that need a full check: rows that differ from the fold of their own stream, and rows without a
+ * stream of their own. This reads few events. Only the returned rows must be folded from the whole log.
  */
 const unexplainedRows = async (
   log: Log,

@@ -25,13 +25,16 @@ const SQL = {
   windows: `delete from annals.windows where key like '%' || $1 || '%'`,
 };
 
-/** The conditions for the rows of a tenant. The platform's audit log takes the name of the tenant from one of them. */
+/**
+ * Maps the name of a tenant column to the condition for the rows of a tenant. The row with the id of the tenant itself
+ * is kept, because the platform's audit log takes the name of the tenant from it.
+ */
 const CONDITIONS: Readonly<Record<string, string>> = {
   tenant_id: 'tenant_id = $1',
   of_tenant: 'of_tenant = $1 and id <> $1',
 };
 
-/** Is told the name of each step before it begins. */
+/** Called with the name of each step before the step starts. */
 export type OnStep = (step: string) => void;
 
 type TenantTable = { readonly schema: string; readonly name: string; readonly column: string };
@@ -39,17 +42,24 @@ type TenantTable = { readonly schema: string; readonly name: string; readonly co
 const namesBehind = async (db: pg.Client, names: readonly string[], { commit }: Position): Promise<readonly string[]> =>
   (await db.query<{ name: string }>(SQL.behind, [names, String(commit)])).rows.map(({ name }) => name);
 
-/** The names of the projections that have not yet applied the event at this position. @throws errors of the database */
+/**
+ * Returns the names of the projections that have not yet applied the event at this position.
+ * @throws errors of the database
+ */
 export const projectionsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, LIVE, position);
 
-/** The names of the rebuilds that have not yet applied the event at this position. @throws errors of the database */
+/**
+ * Returns the names of the rebuilds that have not yet applied the event at this position.
+ * @throws errors of the database
+ */
 export const rebuildsBehind = (db: pg.Client, position: Position): Promise<readonly string[]> => namesBehind(db, REBUILT, position);
 
 /**
  * Removes the rows of a tenant from the tables of all projections and rebuilds, from the parked events and from the
- * rate limits, and has Postgres free their space. Deletes at most 10,000 rows at once, so that a later attempt need not
- * begin again, and other queries do not wait. @returns how many rows of projections it has removed @throws errors of
- * the database
+ * rate limits, and makes Postgres free their space. Deletes at most 10,000 rows at once, so that an interrupted attempt
+ * loses little, and other queries need not wait.
+ * @returns the number of removed rows of projections
+ * @throws errors of the database
  */
 export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnStep = () => {}): Promise<number> => {
   const { rows: tables } = await db.query<TenantTable>(SQL.tables, [KEPT_TABLES]);
@@ -63,7 +73,7 @@ export const eraseTenantRows = async (db: pg.Client, tenant: string, onStep: OnS
       count += rowCount ?? 0;
       isMoreLeft = rowCount === ROWS_PER_BATCH;
     }
-    // An attempt that was interrupted may have deleted rows, too.
+    // The space is freed in any case, because an interrupted attempt may have deleted rows, too.
     await db.query(`vacuum ${table}`);
   }
   for (const sql of [SQL.parked, SQL.limits, SQL.windows]) await db.query(sql, [tenant]);

@@ -4,14 +4,15 @@ import { comparePositions, type Position, parseToken, type Recorded, tokenOf } f
 import type { Log, Subscription } from '../eventstore/event-log.ts';
 
 const ERASED = 'TenantErased';
-/** How often the position up to which the log has been searched is stored. */
+/** The position up to which the log has been searched is stored at this interval, in milliseconds. */
 const STORE_INTERVAL_MS = 60_000;
-/** The delay after the search has failed, because a record of the log is damaged. */
+/** If the search fails because a record of the log is damaged, it is repeated after this delay, in milliseconds. */
 const SEARCH_AGAIN_MS = 30_000;
 
 /**
  * The tenants that were erased. Projections ignore their events, so that a rebuild does not bring their rows back. The
- * database stores which they are and up to where the log has been searched, so that a start need not search all of it.
+ * database stores the tenants, and the position up to which the log has been searched, so that a start need not search
+ * the whole log.
  */
 export type ErasedTenants = {
   readonly has: (tenant: string) => boolean;
@@ -19,8 +20,9 @@ export type ErasedTenants = {
   /** Adds the tenant if the event records an erasure. */
   readonly note: (event: Recorded) => void;
   /**
-   * Starts to search the log, and stores what was found. Call it regularly. Returns whether all erasures are known that
-   * were recorded before the start. @throws errors of the database, LogError
+   * Starts to search the log, and stores the result. Must be called regularly. Returns whether all erasures are known
+   * that were recorded before the start of this process.
+   * @throws errors of the database, LogError
    */
   readonly update: (db: ClientBase) => Promise<boolean>;
   readonly close: () => Promise<void>;
@@ -40,8 +42,8 @@ const SQL = {
 };
 
 /**
- * Reads what the database has stored. If the log ends before the stored position, it is an older one, from a backup, in
- * which tenants may not be erased: then nothing counts.
+ * Reads the stored tenants and position. If the log ends before the stored position, it was restored from a backup, in
+ * which the tenants may not be erased; in that case, the stored data are ignored.
  */
 const readStored = async (db: ClientBase, log: Log): Promise<Stored> => {
   const { rows: positions } = await db.query<{ token: string }>(SQL.position);
@@ -97,7 +99,7 @@ export const openErasedTenants = (log: Log, logger: Pick<Logger, 'warn'>, onRead
       logger.warn({ reason: error.message }, 'erasures of tenants cannot be followed; trying again');
       searchAgainAt = performance.now() + SEARCH_AGAIN_MS;
       subscription = undefined;
-      // The projections stop at the same damaged record. Until then, they note erasures themselves.
+      // The projections stop at the same damaged record. Until they reach it, they note erasures themselves.
       isReady = true;
       onReady();
     });
@@ -107,7 +109,7 @@ export const openErasedTenants = (log: Log, logger: Pick<Logger, 'warn'>, onRead
   const store = async (db: ClientBase): Promise<void> => {
     const isDue = isReady && position && tokenOf(position) !== storedPosition && performance.now() - storedAt > STORE_INTERVAL_MS;
     if (unstored.size === 0 && !isDue) return;
-    // The tenants come first: they must be stored when the position is.
+    // The tenants are stored before the position, so that every tenant up to a stored position is stored.
     const [found, at] = [[...unstored], position];
     if (found.length > 0) await db.query(SQL.addTenants, [found]);
     for (const tenant of found) unstored.delete(tenant);

@@ -73,7 +73,10 @@ export type EventProcessorOptions = {
   readonly writers: readonly ProjectionWriter[];
   readonly from: Position | null;
   readonly filter?: Filter | undefined;
-  /** Learns which tenants are erased before the writers get their later events. */
+  /**
+   * Is notified of each event before the writers, so that it knows which tenants are erased before the writers get
+   * their later events.
+   */
   readonly erased: Pick<ErasedTenants, 'note'>;
   readonly onCaughtUp: () => void;
   /** Called when the processor has stopped because of an error. The caller must open its projections again. */
@@ -189,7 +192,7 @@ const fail = (state: State, error: Error): void => {
     { names, reason: error.message },
     isCheckpointConflict(error) ? 'another process writes these projections' : 'projections stopped; they will be opened again',
   );
-  // The current batch may still change the writers. Wait until it has ended before passing them on.
+  // The current batch may still change the writers, so they are passed on only after it has ended.
   void halt(state)
     .catch(() => {})
     .then(() => state.turn)

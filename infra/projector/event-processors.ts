@@ -36,7 +36,9 @@ type State = {
   readonly options: Options;
   readonly processors: Set<EventProcessor>;
   live: EventProcessor | null;
-  /** Settles when all processors that have caught up so far have joined the live one, one after another. */
+  /**
+   * Settles when all processors that have caught up so far have been merged into the live processor, one after another.
+   */
   joining: Promise<unknown>;
 };
 
@@ -49,7 +51,7 @@ const closeAll = (writers: readonly ProjectionWriter[]): void => {
 const filterOf = (writers: readonly ProjectionWriter[]): Filter | undefined => {
   const categories = writers.map(({ compiled }) => compiled.projection.categories);
   if (categories.includes('*')) return undefined;
-  // The streams of tenants record which of them are erased.
+  // Events of tenants are always read, because they record which tenants are erased.
   return { streamPrefixes: [...new Set([...categories.flat(), Tenant.category])].map((category) => `${category}-`) };
 };
 

@@ -1,7 +1,7 @@
 import { comparePositions, type Position, type Recorded } from '../../domain/event.ts';
 import type { Batch } from './write-batch.ts';
 
-/** The most events in one batch. While this many events are queued, the reader of the log waits. */
+/** The maximum number of events in one batch. While this many events are queued, the reader of the log waits. */
 export const MAX_BATCH = 8_192;
 
 const NO_BYTES = new Uint8Array(0);

@@ -13,22 +13,26 @@ type Fields = ReadonlyMap<string, string>;
 type Track = {
   readonly stored: Fields;
   /**
-   * By field name: the event since which the folded value has differed from the stored one; null while they are equal.
+   * Maps field names to the event since which the folded value has differed from the stored value; null while they are
+   * equal.
    */
   readonly divergedAt: Map<string, Recorded | null>;
   lastRow: StoredRow | undefined;
 };
 
 /**
- * The fields of a row's documents, each named `<index of the document>.<field>`. If a document is a list, its items
- * count as fields.
+ * Returns the fields of a row's documents, each named `<index of the document>.<field>`. If a document is a list, its
+ * items count as fields.
  */
 const docFieldsOf = (row: StoredRow | undefined): [string, string][] =>
   (row?.docs ?? []).flatMap((text, index) =>
     Object.entries(JSON.parse(text) as object).map(([name, value]): [string, string] => [`${index}.${name}`, textOf(value)]),
   );
 
-/** Everything in which two versions of a row can differ: existence, columns, fields of the documents, and revision. */
+/**
+ * Returns everything in which two versions of a row can differ: existence, columns, fields of the documents, and
+ * revision.
+ */
 const fieldsOf = ({ table, columns }: CompiledTable, row: StoredRow | undefined): Fields =>
   new Map([
     ['', String(row !== undefined)],
@@ -44,7 +48,9 @@ const update = (track: Track, fields: Fields, event: Recorded): void => {
   }
 };
 
-/** The first event at which a field began to differ. The revision is considered only if nothing else differs. */
+/**
+ * Returns the first event at which a field began to differ. The revision is considered only if nothing else differs.
+ */
 const firstOf = ({ divergedAt }: Track): Recorded | null => {
   const diverged = [...divergedAt].flatMap(([name, event]) => (event ? [{ name, event }] : []));
   const fields = diverged.filter(({ name }) => name !== 'revision');
@@ -52,7 +58,7 @@ const firstOf = ({ divergedAt }: Track): Recorded | null => {
   return events.sort((a, b) => comparePositions(a.position, b.position))[0] ?? null;
 };
 
-/** For each drifted row, the first event that the stored row does not reflect; null if there is none. */
+/** Returns for each drifted row the first event that the stored row does not reflect; null if there is none. */
 export const firstDivergences = async (
   log: Log,
   projection: AnyProjection,

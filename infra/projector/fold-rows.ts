@@ -51,16 +51,16 @@ export const foldRows = async (
   return rowOf;
 };
 
-/** All events of the log that a projection handles. */
+/** Yields all events of the log that a projection handles. */
 export async function* eventsFor(log: Log, projection: AnyProjection): AsyncIterable<Recorded> {
   const { handles } = compileProjection(projection);
   for await (const event of log.readAll()) if (handles(event)) yield event;
 }
 
-/** A value as JSON text. Two values count as equal if their texts are equal. */
+/** Returns a value as JSON text. Two values count as equal if their texts are equal. */
 export const textOf = (value: unknown): string => JSON.stringify(value ?? null);
 
-/** The names of the columns in which two rows differ; all columns if the second row is missing. */
+/** Returns the names of the columns in which two rows differ; all columns if the second row is missing. */
 export const differingColumns = ({ columns, docs, table }: CompiledTable, a: StoredRow, b: StoredRow | undefined): string[] => {
   const names = columns.map(([name]) => name);
   if (!b) return names;

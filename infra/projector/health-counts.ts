@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 
 type Db = Pick<ClientBase, 'query'>;
 
-/** The time on the clock of Postgres, in milliseconds since 1970. */
+/** Returns the time on the clock of Postgres, in milliseconds since 1970. */
 export const databaseTime = async (db: Db): Promise<number> => {
   const { rows } = await db.query<{ now: number }>('select extract(epoch from clock_timestamp())::double precision * 1000 as now');
   return rows[0]!.now;
@@ -10,7 +10,7 @@ export const databaseTime = async (db: Db): Promise<number> => {
 
 export type ParkedCount = { readonly projection: string; readonly events: number };
 
-/** The number of parked events of each projection that has any. The system tables must exist. */
+/** Returns the number of parked events of each projection that has any. The system tables must exist. */
 export const parkedCounts = async (db: Db): Promise<ParkedCount[]> => {
   const counted = 'select projection, count(*)::integer as events from annals.parked group by projection order by projection';
   return (await db.query<ParkedCount>(counted)).rows;
@@ -18,12 +18,12 @@ export const parkedCounts = async (db: Db): Promise<ParkedCount[]> => {
 
 const READ_MODELS_EXIST = "select to_regclass('audit.audit_logs') is not null and to_regclass('tenants.tenants') is not null as exists";
 
-/** Reads the index of each tenant, because the table of all tenants' entries may be large. */
+/** Counts with the index of each tenant, because the table with the entries of all tenants may be large. */
 const COUNT_DEAD = `select count(*)::integer as count from tenants.tenants tenant
   join audit.audit_logs entry on entry.tenant_id = tenant.id and entry.created_at > now() - interval '1 day'
   where entry.action = 'delivery.dead_lettered'`;
 
-/** The number of deliveries that were given up within the last day; null if there are no read models yet. */
+/** Returns the number of deliveries that were given up within the last day; null if there are no read models yet. */
 export const deadDeliveryCount = async (db: Db): Promise<number | null> => {
   const { rows } = await db.query<{ exists: boolean }>(READ_MODELS_EXIST);
   return rows[0]?.exists ? (await db.query<{ count: number }>(COUNT_DEAD)).rows[0]!.count : null;
@@ -32,7 +32,10 @@ export const deadDeliveryCount = async (db: Db): Promise<number | null> => {
 const COUNT_UNANCHORED = `select count(*)::integer as count, min(unanchored_since) as since from auditheads.heads
   where unanchored_since is not null`;
 
-/** How many signed heads are not anchored, and since when (RFC 3339 UTC) the oldest; null if there are none. */
+/**
+ * Returns the number of signed heads that are not anchored, and when the oldest of them was signed (RFC 3339 UTC); null
+ * if there are none.
+ */
 export const unanchoredHeads = async (db: Db): Promise<{ readonly count: number; readonly since: string } | null> => {
   const { rows } = await db.query<{ exists: boolean }>("select to_regclass('auditheads.heads') is not null as exists");
   if (!rows[0]?.exists) return null;

@@ -54,7 +54,10 @@ const requestedDecision = async (pool: pg.Pool, name: string): Promise<RebuildDe
 const DECISION_TIMEOUT_MS = 2_000;
 const POLL_INTERVAL_MS = 25;
 
-/** Returns the rebuild once it has ended, or as it is after two seconds: the projector may be busy or down. */
+/**
+ * Returns the rebuild when it has ended. After two seconds, returns it in its present state, because the projector may
+ * be busy or down.
+ */
 const endedRebuild = async (pool: pg.Pool, name: string, id: string): Promise<Rebuild | null> => {
   const deadline = performance.now() + DECISION_TIMEOUT_MS;
   for (;;) {
@@ -86,8 +89,8 @@ const sampleDrift = async (log: Log, pool: pg.Pool): Promise<DriftReport[]> => {
 
 const missingWorkers = async (pool: pg.Pool): Promise<string[]> => {
   const [statuses, waiting] = await Promise.all([publishedStatuses(pool), waitingReactors(pool)]);
-  // Just after this process has started, the workers may be starting too. So a worker does not count as silent for
-  // longer than this process has run.
+  // Just after this process has started, the workers may still be starting, too. So a worker does not count as silent
+  // for longer than this process has been running.
   const silentSeconds = Math.min(process.uptime(), ...statuses.map(({ silent_seconds }) => silent_seconds));
   return [
     ...(silentSeconds > WORKER_SILENT_SECONDS ? ['worker'] : []),

@@ -16,7 +16,8 @@ import { openRowCache, type RowBudget, type RowCache } from './row-cache.ts';
 import { openSchemaStore, type SchemaStore } from './table-store.ts';
 
 /**
- * The changes that one projection writes for one batch, and the positions before (`from`) and after (`to`) the batch.
+ * The changes that one projection writes for one batch, and the positions before the batch (`from`) and after it
+ * (`to`).
  */
 export type WriteSet = {
   readonly name: string;
@@ -31,11 +32,12 @@ export type WriteSet = {
   readonly store: SchemaStore;
   readonly compiled: CompiledProjection;
   readonly writes: Writes;
-  /** Rows in `writes` that were assumed not to exist, without a query. If one exists after all, its insert fails. */
+  /** Rows in `writes` that were assumed not to exist, without a query. If such a row exists, its insert fails. */
   readonly assumedAbsent: InsertedKeys;
   readonly unapplied: readonly Unapplied[];
   /**
-   * Streams whose parked events were retried. Their parked events in the database are replaced by those in `unapplied`.
+   * Streams whose parked events were retried. In the database, their parked events are replaced by the ones in
+   * `unapplied`.
    */
   readonly retriedStreams?: readonly string[];
 };
@@ -84,7 +86,7 @@ export type StartingPoint = {
   readonly blockedStreams: Iterable<string>;
 };
 
-/** What all writers of a process share. */
+/** The state that all writers of a process share. */
 export type WriterParts = { readonly rowBudget: RowBudget; readonly erased: Pick<ErasedTenants, 'has' | 'isEmpty'> };
 
 type State = {
@@ -141,8 +143,8 @@ const load = async (db: ClientBase, state: State, { touched }: PendingChanges, a
 const NO_KEYS: InsertedKeys = new Map();
 
 /**
- * Whether the batch has not inserted a row that was assumed absent. Such a row may exist, so events of the batch may
- * have been applied as if it did not.
+ * Whether there is a row that was assumed absent, but that the batch has not inserted. Such a row may exist, so events
+ * of the batch may have been applied incorrectly.
  */
 const isAssumptionWrong = ({ writes }: AppliedChanges, assumedAbsent: InsertedKeys): boolean =>
   [...assumedAbsent].some(([table, keys]) => [...keys].some((key) => !writes.get(table)?.get(key)));

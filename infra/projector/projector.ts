@@ -20,7 +20,7 @@ import { createSingleFlight, startTickLoop } from './tick-loop.ts';
 
 /**
  * - `synchronous_commit=off`: rows come from the log, so transactions that are lost in a crash are projected again.
- * - `plan_cache_mode=force_generic_plan`: PostgreSQL plans each prepared statement once. Otherwise, once tables have
+ * - `plan_cache_mode=force_generic_plan`: PostgreSQL plans each prepared statement once. Otherwise, when tables have
  *   grown, it would plan every statement again for each batch, which doubles the cost of a batch.
  * - `idle_in_transaction_session_timeout`: the server ends a transaction that a suspended process has left open.
  *   Otherwise a process that takes over would have to wait for it.

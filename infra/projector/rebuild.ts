@@ -27,8 +27,8 @@ const swapSchemas = (db: ClientBase, name: string, outcome: RebuildResult): Prom
     await db.query('update annals.checkpoints set name = $1 where name = $2', [name, shadow]);
     await db.query('delete from annals.parked where projection = $1', [name]);
     await db.query('update annals.parked set projection = $1 where projection = $2', [name, shadow]);
-    // Complete the requests in the same transaction. Otherwise a process that crashes right after the swap would start
-    // the rebuild again.
+    // The requests are completed in the same transaction. Otherwise, a process that crashes right after the swap would
+    // start the rebuild again.
     await completeRequests(db, name, REBUILD_KINDS, outcome);
   });
 
@@ -38,8 +38,8 @@ const notifyPosition = (db: ClientBase, writer: ProjectionWriter): Promise<unkno
 };
 
 /**
- * Promotes a rebuild between two batches of the live processor. From the next batch on, only the rebuilt rows are
- * written. @returns the writers that the processor has afterwards
+ * Promotes a rebuild between two batches of the live processor. After that, only the rebuilt rows are written.
+ * @returns the writers that the processor then has
  */
 const promote = async (
   writers: readonly ProjectionWriter[],

@@ -17,10 +17,10 @@ export type RunningProjection = {
   readonly projection: AnyProjection;
   state: 'standby' | 'opening' | 'reading' | 'lost';
   error: string | null;
-  /** Whether this process still has to retry the projection's parked events. */
+  /** Whether this process must still retry the projection's parked events. */
   isParkedRetryDue: boolean;
   lastRebuild: RebuildResult | null;
-  /** The number of failures in a row. It starts from 0 again after 30 seconds without a failure. */
+  /** The number of consecutive failures. It restarts from 0 after 30 seconds without a failure. */
   failures: number;
   /** The earliest time at which a lost projection is opened again (performance.now()). */
   retryAt: number;
@@ -36,7 +36,7 @@ export type Projector = WriterParts & {
   readonly projections: readonly RunningProjection[];
 };
 
-/** The initial state of a projection, which this process does not write yet. */
+/** Returns the initial state of a projection, which this process does not write yet. */
 export const standbyProjection = (projection: AnyProjection): RunningProjection => ({
   projection,
   state: 'standby',
@@ -47,6 +47,6 @@ export const standbyProjection = (projection: AnyProjection): RunningProjection 
   retryAt: 0,
 });
 
-/** The names of the writers that a projection can have: one for the live rows and one for a rebuild. */
+/** Returns the names of the writers that a projection can have: one for the live rows and one for a rebuild. */
 export const writerNamesOf = ({ projection }: RunningProjection): ReadonlySet<string> =>
   new Set([projection.name, shadowSchemaOf(projection.name)]);

@@ -80,8 +80,8 @@ export const hasSystemTables = async (client: ClientBase): Promise<boolean> => {
 type ServerFacts = { version: string; number: number; may_create: boolean; foreign_schemas: string | null };
 
 /**
- * Reads what decides whether Annals can use a database: the version of the server, as text and as number, and whether
- * the user may create schemas. `foreign_schemas` lists schemas of another application: they have the name of a
+ * Reads the facts that decide whether Annals can use a database: the version of the server, as text and as number, and
+ * whether the user may create schemas. `foreign_schemas` lists schemas of another application: they have the name of a
  * projection, but the table of checkpoints, which Annals creates first, does not exist.
  */
 export const readServerFacts = async (client: ClientBase, projectionNames: readonly string[]): Promise<ServerFacts> => {
@@ -112,7 +112,10 @@ export const hasTrigrams = async (client: ClientBase): Promise<boolean> => (awai
 const columnSql = (name: string, type: ColumnType, rest = ''): string =>
   `${quoteIdentifier(name)} ${type}${type === 'text' ? ' collate "C"' : ''}${rest}`;
 
-/** The column that Postgres derives from the columns that users search. Its collation makes `ilike` ignore case. */
+/**
+ * Returns the SQL of the column that Postgres derives from the columns that users search. Its collation makes `ilike`
+ * ignore case.
+ */
 const searchColumnSql = (columns: readonly string[]): string => {
   const text = columns.map((column) => `coalesce(${quoteIdentifier(column)}, '')`).join(` || e'\\n' || `);
   return `search text collate "default" generated always as (${text}) stored`;
@@ -121,7 +124,7 @@ const searchColumnSql = (columns: readonly string[]): string => {
 const searchIndexSql = (name: string, { columns }: Table, trigrams: string): string =>
   `create index on ${name} using gin (${columns.tenant_id ? 'tenant_id, ' : ''}search ${trigrams}.gin_trgm_ops)`;
 
-/** An index for searches by the start of a text: see `searchKey`. */
+/** Returns the SQL of an index for searches by the start of a text (see `searchKey`). */
 const prefixIndexSql = (name: string, { columns, key }: Table): string =>
   `create index on ${name} (${columns.tenant_id ? 'tenant_id, ' : ''}(lower(left(search, ${SEARCH_KEY_LENGTH})) collate "C"), ${quoteIdentifier(key.at(-1)!)})`;
 
@@ -147,8 +150,8 @@ const tableSql = (schema: string, table: Table, trigrams: string | null): string
 };
 
 /**
- * The SQL statements that create a projection's tables in a new schema of this name. `trigrams` is the schema of the
- * extension for searches; without it, tables have no index for searches.
+ * Returns the SQL statements that create a projection's tables in a new schema of this name. `trigrams` is the schema
+ * of the extension for searches; if it is null, tables have no index for searches.
  */
 const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string | null): string[] => [
   `create schema ${quoteIdentifier(schema)}`,
@@ -156,7 +159,7 @@ const schemaSql = (schema: string, { tables }: AnyProjection, trigrams: string |
 ];
 
 /**
- * A digest of a projection's table definitions, called its shape. If the stored tables have another shape, the
+ * Returns the shape of a projection: a digest of its table definitions. If the stored tables have another shape, the
  * projection cannot write to them and must be rebuilt.
  */
 export const shapeOf = (projection: AnyProjection): string =>

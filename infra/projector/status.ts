@@ -56,8 +56,8 @@ export const trackLogEnd = (log: Log): LogEnd => {
 };
 
 /**
- * The number of events that a processor is behind, for display only. It is an estimate, because positions are offsets
- * in the log rather than event counts.
+ * Returns the estimated number of events that a processor is behind, for display only. It is an estimate, because
+ * positions are offsets in the log rather than event counts.
  */
 const estimateLag = (processor: EventProcessor, end: Recorded | null): number => {
   const commit = processor.position()?.commit ?? 0n;
@@ -76,8 +76,8 @@ const progressOf = (processor: EventProcessor, name: string, end: Recorded | nul
 };
 
 /**
- * The status of a projection in this process. `end` is the last event of the log; null if the log is empty or has not
- * been read.
+ * Returns the status of a projection in this process. `end` is the last event of the log; null if the log is empty or
+ * has not been read.
  */
 export const statusOf = (
   { processors }: Pick<Projector, 'processors'>,
@@ -92,7 +92,7 @@ export const statusOf = (
   const position = writer?.position() ?? null;
   const isBehind = end && position && comparePositions(end.position, position) > 0 && processor && !processor.isCaughtUp();
   const lastEventAt = writer?.lastEventAt();
-  // The end of the log was read a moment ago: the projection may be further by now.
+  // The end of the log was read a moment ago, so the projection may already be beyond it.
   const head = end && position && comparePositions(position, end.position) > 0 ? position : (end?.position ?? null);
   return {
     name,
@@ -123,7 +123,7 @@ export const publishStatuses = async (db: ClientBase | Pool, writer: string, sta
   );
 };
 
-/** A worker is considered down if it has published no status for this long. */
+/** A worker counts as down if it has published no status for this many seconds. */
 export const WORKER_SILENT_SECONDS = 10;
 
 /**
@@ -132,7 +132,7 @@ export const WORKER_SILENT_SECONDS = 10;
  */
 export type PublishedStatus = Omit<ProjectionStatus, 'writer'> & { readonly writer: string; readonly silent_seconds: number };
 
-/** The latest published status of each projection. */
+/** Returns the latest published status of each projection. */
 export const publishedStatuses = async (db: ClientBase | Pool): Promise<PublishedStatus[]> => {
   const { rows } = await db.query<{ status: Omit<PublishedStatus, 'silent_seconds'>; silent: number }>(
     'select status, extract(epoch from now() - seen_at)::double precision as silent from annals.statuses order by name',

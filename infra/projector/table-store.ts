@@ -13,7 +13,7 @@ type Querier = Pick<ClientBase, 'query'>;
 export type TableStore = {
   readonly load: (db: Querier, keys: readonly Key[]) => Promise<Map<string, StoredRow>>;
   readonly upsert: (rows: readonly StoredRow[]) => Statement[];
-  /** The statements fail if one of the rows already exists. */
+  /** The statements of `insert` fail if one of the rows already exists. */
   readonly insert: (rows: readonly StoredRow[]) => Statement[];
   readonly remove: (keys: readonly Key[]) => Statement[];
 };

@@ -37,7 +37,7 @@ const writeBisected = async (writer: ProjectionWriter, db: pg.PoolClient, { even
   }
 };
 
-/** Whether a write set changes rows or parked events, and not only the checkpoint. */
+/** Whether a write set changes rows or parked events. Otherwise it changes only the checkpoint. */
 const hasRows = ({ writes, unapplied, retriedStreams }: WriteSet): boolean =>
   writes.size > 0 || unapplied.length > 0 || retriedStreams !== undefined;
 

@@ -1,15 +1,15 @@
 /**
- * The token bucket of one key in this process. Amounts of tokens are given in milliseconds: as the time in which that
- * many tokens are refilled.
+ * The token bucket of one key in this process. Amounts of tokens are given as times, in milliseconds: the time in which
+ * that many tokens are refilled.
  */
 export type BucketState = {
   /** The key of the bucket's row in the quota table, which all processes share. */
   readonly rowKey: string;
-  /** How much this process may spend before it has to charge the shared row. */
+  /** The amount that this process may spend before it must charge the shared row. */
   readonly lease: number;
   /** When the bucket will be full again, in Unix milliseconds. */
   fullAt: number;
-  /** How much this process has spent that it has not yet charged to the shared row. */
+  /** The amount that this process has spent but not yet charged to the shared row. */
   unsettled: number;
   isQueued: boolean;
   /** When the shared row was last charged or read (performance.now()). */

@@ -9,7 +9,7 @@ const MAX_VALID_CREDENTIALS = 50_000;
 const ZEROS = Array<string>(8).fill('0');
 const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
 
-/** The first 64 bits of an IPv6 address, written in the same way for all spellings of the address. */
+/** Returns the first 64 bits of an IPv6 address. The result is the same for all spellings of the address. */
 const networkOf = (address: string): string => {
   const [head = '', tail = ''] = address.split('::');
   const [first, last] = [groupsOf(head), groupsOf(tail)];
@@ -21,28 +21,28 @@ const networkOf = (address: string): string => {
 };
 
 /**
- * The name under which requests from an IP address are counted. An IPv6 client usually has a whole /64 network, so all
- * addresses of that network are counted together.
+ * Returns the name under which requests from an IP address are counted. An IPv6 client usually has a whole /64 network,
+ * so all addresses of that network are counted together.
  */
 const clientOf = (address: string | null): string => (address?.includes(':') ? networkOf(address) : (address ?? ''));
 
 /**
- * The length of `Bearer `, an API key's prefix and its public id together. This part of a credential identifies the API
- * key without revealing it.
+ * The number of characters of `Bearer `, an API key's prefix and its public id together. This part of a credential
+ * identifies the API key without revealing it.
  */
 const IDENTIFIER_LENGTH = 19;
 
 /**
- * The part of a credential that identifies it without revealing it: the beginning of an API key, or the end of a signed
- * token. All tokens begin alike, but end with different signatures.
+ * Returns the part of a credential that identifies it without revealing it: the beginning of an API key, or the end of
+ * a signed token. All tokens start alike, but end with different signatures.
  */
 const identifierOf = (credential: string): string =>
   credential.includes('.') ? credential.slice(-2 * IDENTIFIER_LENGTH) : credential.slice(0, IDENTIFIER_LENGTH);
 
 /**
- * Limits how many invalid credentials each client IP address can send. Beyond the limit, requests from the address are
- * refused before their credentials are looked up. A credential that was valid in this process before is exempt.
- * Otherwise one careless client would lock out all other clients behind the same address.
+ * Limits the number of invalid credentials that each client IP address can send. Beyond the limit, requests from the
+ * address are refused before their credentials are looked up. A credential that was valid in this process before is
+ * exempt. Otherwise, one careless client would lock out all other clients behind the same address.
  */
 export const createFailedCredentialLimit = (
   policy: RateLimitPolicy,

@@ -20,7 +20,7 @@ type Report = (headers: RateLimitHeaders) => void;
 
 /** The charges of one request, and the value of the RateLimit-Policy header in its response. */
 type Charges = { readonly charges: readonly RateLimitCharge[]; readonly policyText: string };
-/** Is called for every request that a limit refuses, with that limit. */
+/** Called for every request that a limit refuses, with that limit. */
 export type OnRefused = (policy: RateLimitPolicy) => void;
 type Refused = { readonly charge: RateLimitCharge; readonly result: TakeResult };
 
@@ -129,8 +129,9 @@ export const createRateLimiter = (policies: RateLimitPolicies = RATE_LIMIT_POLIC
     checkAddress,
     countFailedCredential,
     /**
-     * Charges a request that has a valid credential. `report` receives the rate limit headers of the response.
-     * @returns a promise only if the request has to wait for the shared counts @throws Refusal rate_limited
+     * Charges a request that has a valid credential. `report` is called with the rate limit headers of the response.
+     * @returns a promise only if the request must wait for the shared counts
+     * @throws Refusal rate_limited
      */
     chargeRequest: (principal: Principal, credential: string, now: number, report: Report): void | Promise<void> => {
       if (principal.kind === 'system') return;

@@ -5,7 +5,7 @@ import type { BucketState } from './bucket-state.ts';
  */
 export type QuotaTable = {
   /**
-   * Adds a cost in milliseconds to each of these rows. Both maps are by row key.
+   * Adds a cost in milliseconds to each of these rows. Both maps have the row keys as keys.
    * @returns for each row, the milliseconds until its bucket is full again
    * @throws Error if the table is unreachable
    */
@@ -32,9 +32,9 @@ const applyAnswer = (state: BucketState, charged: number, rowFullAt: number): vo
 };
 
 /**
- * Limits the amount that is not yet charged to a bucket's row because the table is unreachable: tokens that have been
- * refilled since then are not charged any more. If all were charged, the bucket would refuse every request as soon as
- * the table is reachable again.
+ * Limits the amount that is not charged to a bucket's row because the table is unreachable: tokens that have been
+ * refilled since then are no longer charged. Otherwise, the bucket would refuse every request as soon as the table is
+ * reachable again.
  */
 const limitDebt = (state: BucketState, now: number): void => {
   state.unsettled = Math.min(state.unsettled, Math.max(state.lease, state.fullAt - now));

@@ -17,7 +17,7 @@ export const createQuotaSync = (table: QuotaTable, clock: () => number = Date.no
   const readRow = async (state: BucketState): Promise<void> => {
     await sleep(OTHERS_SETTLED_MS);
     const startedAt = performance.now();
-    // The first flush may have been running already, and may not have included this bucket. If so, flush again.
+    // If the first flush was already running, it may not have included this bucket; then it is flushed again.
     for (let attempts = 0; attempts < 2 && !isDown() && state.settledAt < startedAt; attempts++) {
       enqueue(state);
       await flush();

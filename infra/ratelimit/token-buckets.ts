@@ -13,9 +13,9 @@ const DEFAULT_CAPACITY = 50_000;
 const EPSILON = 1e-6;
 
 /**
- * The lease: how many requests a process may let through before it must charge them to the quota table. It is 50. For a
- * small quota it is at most a quarter of the quota. For a large quota it is at least a thousandth of the quota: with
- * only 50, a fast client would need a new lease every few milliseconds.
+ * Returns the lease: the number of requests that a process may let through before it must charge them to the quota
+ * table. It is 50. For a small quota, it is at most a quarter of the quota. For a large quota, it is at least a
+ * thousandth of the quota: with only 50, a fast client would need a new lease every few milliseconds.
  */
 export const leaseOf = ({ quota }: RateLimitPolicy): number => Math.ceil(Math.max(Math.min(50, quota / 4), quota / 1_000));
 
@@ -29,14 +29,14 @@ type Rates = { readonly window: number; readonly cost: number; readonly lease: n
 const ratesOf = (policy: RateLimitPolicy, isShared: boolean): Rates => {
   const window = policy.seconds * 1_000;
   const cost = window / policy.quota;
-  // Together, the processes can exceed the quota by a few leases. So a shared bucket can need more than one window
+  // Together, the processes can exceed the quota by a few leases, so a shared bucket can need more than one window
   // until it is full.
   return { window, cost, lease: leaseOf(policy) * cost - EPSILON, maxAhead: isShared ? 2 * window : window };
 };
 
 /**
- * The time at which the bucket will be full, in Unix milliseconds. It is limited to `maxAhead` from now. So if the
- * clock is set back, the bucket refuses requests for at most one window.
+ * Returns the time at which the bucket will be full, in Unix milliseconds. It is limited to `maxAhead` from now. So if
+ * the clock is set back, the bucket refuses requests for at most one window.
  */
 const fullAtOf = ({ maxAhead }: Rates, state: BucketState | undefined, now: number): number =>
   Math.max(now, Math.min(state?.fullAt ?? now, now + maxAhead));

@@ -10,7 +10,7 @@ const addStatement = preparedStatement(`
   select key, 0, '[]', expires_at from unnest($1::text[], $2::double precision[]) as missing(key, expires_at) order by key
   on conflict do nothing`);
 const readStatement = preparedStatement('select key, version, state from annals.windows where key = any($1::text[])');
-// Locks the rows in the order of their keys. If one has another version, no row is updated.
+// Locks the rows in the order of their keys. If the version of one row is not the expected one, no row is updated.
 const storeStatement = preparedStatement(`
   with changed as (
     select * from unnest($1::text[], $2::integer[], $3::text[], $4::double precision[]) as row(key, version, state, expires_at)
@@ -27,7 +27,7 @@ type Row = { readonly key: string; readonly version: number; readonly state: str
 
 /**
  * Opens the table of sliding windows. The worker process creates that table. A statement fails after half a second
- * without an answer. Windows in which nothing is counted any more are deleted once a minute.
+ * without an answer. Windows that are no longer used are deleted once a minute.
  */
 export const openWindowTable = (databaseUrl: string, logger: Logger): WindowTable & { readonly close: () => Promise<void> } => {
   const pool = openPool(databaseUrl, logger, 'windows', { max: 1, options: '-c synchronous_commit=off', queryTimeoutMs: QUERY_TIMEOUT_MS });

@@ -52,9 +52,9 @@ const addSettled = (ids: IdSet, { type, data }: Recorded<SettlingEvent>): void =
   type === 'DeliveriesAcknowledged' ? data.deliveries.forEach(({ event_id }) => void ids.add(event_id)) : ids.add(data.event_id);
 
 /**
- * Reads the log from a position to its current end. @returns the ids of the messages that were acknowledged or given up
- * in that part of the log
- * @throws the error that ended the subscription, or the reason of the aborted signal
+ * Reads the log from a position to its current end.
+ * @returns the ids of the messages that were acknowledged or given up in that part of the log
+ * @throws the error that ended the subscription, or the reason why the signal was aborted
  */
 export const acknowledgedIdsSince = async (log: Log, from: Position | undefined, signal: AbortSignal): Promise<IdSet> => {
   const ids = createIdSet();

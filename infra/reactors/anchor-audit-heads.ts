@@ -18,7 +18,7 @@ const ACTOR = { kind: 'system', id: 'annals' } as const;
 
 type Anchor = { readonly url: string; readonly client: Pick<GuardedClient, 'status'> };
 
-/** The text that is posted for a head: one line of JSON, which `annals verify --audit --anchors` reads. */
+/** Returns the text that is posted for a head: one line of JSON, which `annals verify --audit --anchors` reads. */
 const anchorText = ({ head_id: _, ...head }: PostedHead): string => `${JSON.stringify(head)}\n`;
 
 /** Creates the ports of the reactor. `at` is the time of the events that it appends (RFC 3339 UTC). */
@@ -48,13 +48,13 @@ export type HeadAnchorerParts = TimedReactorParts & {
   readonly log: Log;
   /** The URL to which heads are posted. */
   readonly url: string;
-  /** Opens the HTTP client. It is called when the first head is to be posted. */
+  /** Opens the HTTP client. Called when the first head must be posted. */
   readonly openClient: () => Promise<Anchor['client']>;
 };
 
 /**
  * Posts each signed head of every tenant to a URL outside the platform, the oldest first, and records that it was
- * received. After a failure it waits, longer each time, up to five minutes, and posts the same head again.
+ * received. After a failure, it posts the same head again, with growing delays of up to five minutes.
  */
 export const startHeadAnchorer = ({ log, url, openClient, ...parts }: HeadAnchorerParts) => {
   const { logger, now = Date.now } = parts;

@@ -27,16 +27,16 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor benchmark runs';
 const TRIGGERED = { type: 'BenchmarkRunTriggered', actor: BENCHMARKS, seed: 'triggered' } as const;
-/** While no run is open, results are looked for at every tick of this number. */
+/** While no run is open, the reactor looks for results only at every tick with this number. */
 const IDLE_TICKS = 30;
-/** How many batches of results are recorded before the runs are looked at again. */
+/** The maximum number of batches of results that are recorded before the runs are examined again. */
 const MAX_BATCHES = 20;
 
-/** A result that cannot be recorded although all services work is dropped after this many attempts. */
+/** If a result cannot be recorded although all services work, it is dropped after this many attempts. */
 const MAX_ATTEMPTS = 5;
 const RETRY_DELAY_MS = 2_000;
 
-/** Whether an error says that a service does not work now. */
+/** Whether an error means that a service does not work at present. */
 const isTemporary = (error: unknown): boolean =>
   error instanceof NatsError ||
   (error instanceof LogError && error.kind === 'unavailable') ||
@@ -52,10 +52,10 @@ const retryOrDrop = async (message: JsMsg): Promise<void> => {
   else message.nak(RETRY_DELAY_MS);
 };
 
-/** What needs the keys of tenants: sealing bodies, and their files. */
+/** The services that need the keys of tenants: the vault, which encrypts bodies, and the files. */
 export type BenchmarkServices = { readonly vault: Pick<SealedEvents, 'sealEvent'>; readonly blobs: BlobStore };
 
-/** `services` is called when the first run is open. */
+/** `services` is called when a run is open for the first time. */
 export type BenchmarkRunnerParts = TimedReactorParts & {
   readonly log: Log;
   readonly nats: NatsConnection;
@@ -87,8 +87,8 @@ const OUTCOMES: Readonly<Record<string, OpenRun['outcome']>> = { done: 'acknowle
 
 /**
  * Sends benchmark runs to the runners of their agents, records the results that the runners publish, and ends runs
- * whose message or time has ended. One process at a time does it. What is done twice after a crash has no second
- * effect.
+ * whose message or time has ended. Only one process does this at a time. A step that is repeated after a crash has no
+ * second effect.
  */
 export const startBenchmarkRunner = ({ log, nats, services, ...parts }: BenchmarkRunnerParts) => {
   const { logger, now = Date.now } = parts;
@@ -96,7 +96,10 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
   let idleTicks = 0;
   let openReports = openOnce(() => openScoreReports(nats));
 
-  /** Records the results of one run. Those that cannot be recorded although all services work are given up at last. */
+  /**
+   * Records the results of one run. Results that still cannot be recorded after several attempts, although all services
+   * work, are dropped.
+   */
   const recordGroup = async (ports: BenchmarkRunPorts, received: readonly Received[]): Promise<void> => {
     try {
       await recordReports(
@@ -135,7 +138,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       }
       return false;
     } catch (error) {
-      // The server may have lost the stream or the consumer: create them again.
+      // The server may have lost the stream or the consumer, so they are created again.
       openReports = openOnce(() => openScoreReports(nats));
       throw error;
     }
@@ -147,15 +150,16 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
       intervalMs: INTERVAL_MS,
       failure: 'benchmark runs cannot go on now; trying again',
       run: async (reads, at) => {
-        // Create the stream before the first run, so that it exists when a runner publishes.
+        // The stream is created before the first run, so that it exists when a runner publishes.
         const reports = await openReports();
         const isIdle = !(await hasOpenRuns(reads));
-        // Results that come after the end of their run are removed, too.
+        // If no run is open, late results must still be removed, so the reader is checked from time to time.
         if (isIdle && (idleTicks++ % IDLE_TICKS !== 0 || (await reports.isDrained()))) return false;
         const ports = portsOf(log, await openServices(), now);
         const runs = await runsToAdvance(reads, at);
         const isDrained = await recordPublished(ports);
-        // A runner publishes results before it acknowledges their run. So a run whose message has ended waits for them.
+        // A runner publishes its results before it acknowledges the run. So a run whose message has ended must wait
+        // until these results are recorded.
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
           advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(

@@ -17,10 +17,13 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 1_000;
 const LOCK = 'reactor cron targets';
-/** So many runs of a tenant wait at most, so that those of other tenants are found. */
+/**
+ * The maximum number of runs of one tenant that wait here. It is limited so that the query also finds the runs of other
+ * tenants.
+ */
 const MAX_WAITING_PER_TENANT = 2_500;
 
-/** What calling external targets needs. `services` is called when the first target is to be called. */
+/** The functions that calling external targets needs. `services` is called when the first target must be called. */
 export type TargetCallerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly client: GuardedClient; readonly vault: Pick<Vault, 'open'> }>;
@@ -48,7 +51,10 @@ const callPorts = (log: Log, { client, vault }: Awaited<ReturnType<TargetCallerP
   };
 };
 
-/** Returns the function that creates ports, and creates them again when what they remember is a second old. */
+/**
+ * Returns the function that creates ports. It returns the same ports for one second, and then creates new ones, because
+ * ports remember what they have read.
+ */
 const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
   let known: { readonly ports: CallPorts; readonly until: number } | undefined;
   return () => {
@@ -59,7 +65,7 @@ const renewedPorts = (create: () => CallPorts): (() => CallPorts) => {
 
 type DueCall = DueRun & { readonly target: string };
 
-/** Keeps the calls that wait or are under way. `call` must not reject. */
+/** Creates the set of calls that wait or are running. `call` must not reject. */
 const createCalls = (call: (run: DueRun) => Promise<void>) => {
   const queue = createCallQueue(MAX_REQUESTS);
   const underWay = new Map<string, { readonly tenant_id: string; readonly ended: Promise<void> }>();
@@ -74,7 +80,7 @@ const createCalls = (call: (run: DueRun) => Promise<void>) => {
         resolve();
       });
     },
-    /** The tenants of which so many calls wait that no more are looked for. */
+    /** Returns the tenants that have so many waiting calls that no more must be added. */
     busyTenants: (): string[] =>
       [...Map.groupBy(underWay.values(), ({ tenant_id }) => tenant_id)]
         .filter(([, { length }]) => length >= MAX_WAITING_PER_TENANT)
@@ -84,9 +90,9 @@ const createCalls = (call: (run: DueRun) => Promise<void>) => {
 };
 
 /**
- * Calls the external targets of cron jobs that have fired, and repeats failed calls. A call that takes long delays
- * neither those of other hosts nor those of other tenants. While a call waits or is under way, its run is not called
- * again by this process.
+ * Calls the external targets of cron jobs that have fired, and repeats failed calls. A slow call delays neither calls
+ * to other hosts nor calls of other tenants. While a call of a run waits or is running, this process does not start
+ * another one for the run.
  */
 export const startTargetCaller = ({ log, services, ...parts }: TargetCallerParts) => {
   const { logger, now = Date.now } = parts;

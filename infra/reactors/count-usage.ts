@@ -41,7 +41,7 @@ const countingPorts = (log: Log, now: () => number): CountingPorts => {
 };
 
 /**
- * Counts what the messages of sessions cost against the hourly budgets of their agents, and reports budgets that are
+ * Counts the costs of the messages of sessions against the hourly budgets of their agents, and records when budgets are
  * used up. Any number of processes can run this reactor.
  */
 export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = INTERVAL_MS }: UsageCounterParts) => {
@@ -70,7 +70,7 @@ export const startUsageCounter = ({ log, logger, now = Date.now, intervalMs = IN
     void subscription.failure.then((failure) => {
       if (failure && !signal.aborted) logger.warn({ error: failure.message }, 'usage is not counted against budgets any more');
     });
-    // The totals of the present hour are complete only now.
+    // Before this point, the totals of the present hour are incomplete.
     await caughtUp.promise;
     while (!signal.aborted) {
       await untilDone(() => counter.record(ports, timeNow()));

@@ -3,10 +3,10 @@ import * as Agent from '../../domain/agents/agent.ts';
 import * as Tenant from '../../domain/tenants/tenant.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
 
-/** How many items are handled at the same time. */
+/** The maximum number of items that are handled at the same time. */
 const CONCURRENCY = 64;
 
-/** Calls `work` for all items, CONCURRENCY at a time. */
+/** Calls `work` for all items, at most CONCURRENCY at a time. */
 export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> => {
   let next = 0;
   const run = async (): Promise<void> => {
@@ -15,7 +15,7 @@ export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, run));
 };
 
-/** Returns a function that calls `find` once for each key. */
+/** Returns a function that calls `find` only once for each key. */
 export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((...key: [string, string?]) => Promise<T>) => {
   const found = new Map<string, Promise<T>>();
   return (...key) => {
@@ -26,7 +26,9 @@ export const memoized = <T>(find: (...key: [string, string?]) => Promise<T>): ((
   };
 };
 
-/** Returns the function that finds why no job of an agent fires. It loads each tenant and agent once. */
+/**
+ * Returns the function that finds the reason why no job of an agent fires. It loads each tenant and agent only once.
+ */
 export const findInactiveReason = (cache: Pick<AggregateCache, 'load'>): SchedulerPorts['inactiveReason'] => {
   const tenantIsActive = memoized(async (id) => (await cache.load(Tenant, id, id)).state.status === 'active');
   const agentIsActive = memoized(async (tenant, id) => {

@@ -26,7 +26,7 @@ const ACTOR: Actor = { kind: 'system', id: 'mail' };
 
 type MailServices = { readonly vault: Vault; readonly blobs: BlobStore };
 
-/** `services` is called when the first message is due. Without `smtpUrl`, external mail waits. */
+/** `services` is called when the first message is due. If `smtpUrl` is not set, external mail waits. */
 export type MailDelivererParts = TimedReactorParts & {
   readonly log: Log;
   readonly domain: string;
@@ -36,12 +36,12 @@ export type MailDelivererParts = TimedReactorParts & {
 
 const NOT_CONFIGURED = 'not_configured';
 
-/** Creates what delivering mail needs, apart from the read models. */
+/** Creates the ports that delivering mail needs, except the read models. */
 const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date.now }: MailDelivererParts) => {
   const { vault, blobs } = await services();
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);
-  // The rules of tenants are followed, so that they need not be read for each message.
+  // The cache follows the rules of tenants, so that they need not be read for each message.
   const rules = openAggregateCache(log, [RedactionPatterns, TenantGuardrails], { cacheAbsent: [RedactionPatterns, TenantGuardrails] });
   await rules.start();
   const guardrails = guardrailPort({ cache: rules, logger, windows: createSlidingWindows() });
@@ -76,7 +76,7 @@ const openDelivery = async ({ log, domain, smtpUrl, services, logger, now = Date
   return { ports, close };
 };
 
-/** Delivers the mail that agents send. One process at a time does it. */
+/** Delivers the mail that agents send. Only one process does this at a time. */
 export const startMailDeliverer = (parts: MailDelivererParts) => {
   const { logger } = parts;
   let opened: ReturnType<typeof openDelivery> | undefined;

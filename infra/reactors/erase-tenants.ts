@@ -24,22 +24,30 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 const INTERVAL_MS = 2_000;
 const LOCK = 'reactor tenant erasures';
 const ACTOR: Actor = { kind: 'system', id: 'annals' };
-/** The operator of an event store of their own runs this on every node. */
+/** The command that frees disk space in an external event store. Its operator must run it on every node. */
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
 export type ErasureReactorParts = TimedReactorParts & {
   readonly log: Log;
-  /** The connection to the broker; null if this platform has none. @throws if it cannot be reached now */
+  /**
+   * Returns the connection to the broker; null if this platform has none.
+   * @throws Error if the broker cannot be reached at present
+   */
   readonly nats: () => Promise<NatsConnection | null>;
-  /** The place of the stored files; null if this platform has none. */
+  /** Returns the place of the stored files; null if this platform has none. */
   readonly blobs: () => Promise<BlobBackend | null>;
   readonly annalsData: string;
-  /** Holds the key that signs receipts. Only its id is needed here, unless the platform has no such key yet. */
+  /**
+   * Has the key that signs receipts. Only the id of the key is needed here, unless the platform has no such key yet.
+   */
   readonly vault: Pick<LazyVault, 'open'>;
   readonly onStep?: OnStep;
 };
 
-/** Frees the disk space of the destroyed keys. The operator of an event store of their own does that. */
+/**
+ * Frees the disk space of the destroyed keys in the embedded event store. In an external event store, its operator must
+ * do that.
+ */
 const scavenge = async ({ annalsData, logger }: ErasureReactorParts): Promise<void> => {
   const dir = join(annalsData, 'store');
   if (!existsSync(join(dir, 'serving')))
@@ -52,7 +60,7 @@ const assertCaughtUp = (behind: readonly string[]): void => {
   if (behind.length > 0) throw new Error(`the projections ${behind.join(', ')} have not caught up`);
 };
 
-/** Removes what is left of a tenant outside the log. Everything in it can be repeated. */
+/** Removes the data of a tenant outside the log. Every step can be repeated. */
 const removeRemains = async (parts: ErasureReactorParts, tenant: string, { position }: ErasureRecord): Promise<RemovedRemains> => {
   const { onStep = () => {} } = parts;
   onStep('remove the messages');
@@ -62,7 +70,8 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
   onStep('remove the files');
   const backend = await parts.blobs();
   const blobs = backend ? await removeTenantBlobs(backend, tenant) : 0;
-  // A large table takes longer than a statement of a request may.
+  // A separate connection is used, because deleting from a large table takes longer than the time limit of the pool's
+  // statements.
   const { default: driver } = await import('pg');
   const db: pg.Client = new driver.Client(connectionConfig(parts.databaseUrl, 'erasure', '-c statement_timeout=0'));
   await db.connect();
@@ -72,19 +81,19 @@ const removeRemains = async (parts: ErasureReactorParts, tenant: string, { posit
     assertCaughtUp(await projectionsBehind(db, at));
     await eraseTenantRows(db, tenant, onStep);
     assertCaughtUp(await rebuildsBehind(db, at));
-    // A rebuild may have written rows since they were removed.
+    // A rebuild may have written rows after they were removed.
     await eraseTenantRows(db, tenant);
   } finally {
     await db.end();
   }
   onStep('scavenge the event store');
   await scavenge(parts);
-  // The relay may have published a message that it had opened before the data key was destroyed.
+  // The relay may have published a message that it had decrypted before the data key was destroyed.
   onStep('remove late messages');
   return { messages: messages + (await removeMessages()), blobs };
 };
 
-/** The ports of an erasure. The data key can be destroyed without the master key. */
+/** Returns the ports of an erasure. They can destroy the data key without the master key. */
 const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): ErasurePorts =>
   erasurePorts({
     log,
@@ -97,8 +106,8 @@ const portsOf = ({ log, vault }: ErasureReactorParts, now: () => number): Erasur
   });
 
 /**
- * Does what is left to do to erase a tenant. Each step finds out whether an earlier attempt has done it.
- * @returns false if the events of the tenant are not counted yet, so that the next attempt must continue
+ * Takes the remaining steps to erase a tenant. Each step finds out whether an earlier attempt has already done it.
+ * @returns false if the events of the tenant are not all counted yet, so that the next attempt must continue
  */
 export const finishErasure = async (parts: ErasureReactorParts, tenant: string, now: () => number): Promise<boolean> => {
   const { log } = parts;
@@ -114,7 +123,7 @@ export const finishErasure = async (parts: ErasureReactorParts, tenant: string, 
   return true;
 };
 
-/** Follows the log and keeps the ids of the tenants whose erasure has started and is not completed. */
+/** Follows the log, and keeps the ids of the tenants whose erasure has started but is not completed. */
 const followErasures = (log: Log, logger: Logger) => {
   const open = new Set<string>();
   const subscription = log.follow({
@@ -126,8 +135,8 @@ const followErasures = (log: Log, logger: Logger) => {
 };
 
 /**
- * Finishes the erasures of tenants: those that requests have started, and those that were interrupted. One process at a
- * time does this. A failed attempt is repeated.
+ * Finishes the erasures of tenants that requests have started, including interrupted ones. Only one process does this
+ * at a time. A failed attempt is repeated.
  */
 export const startTenantEraser = (parts: ErasureReactorParts): { close: () => Promise<void> } => {
   const { log, logger, now = Date.now } = parts;

@@ -11,7 +11,11 @@ const INTERVAL_MS = 5_000;
 const LOCK = 'reactor session expiry';
 const SEED = 'expired';
 
-/** Ignores that a session has a later event, or that its tenant was erased: the next run decides again. */
+/**
+ * Ignores the errors that mean that a session has a later event, or that its tenant was erased: the next run decides
+ * again.
+ * @throws any other error
+ */
 const ignoreChanged = (error: unknown): null => {
   if (error instanceof LogError && (error.kind === 'conflict' || error.kind === 'gone')) return null;
   throw error;
@@ -37,8 +41,8 @@ export const expiryPorts = (log: Log, at: string): ExpiryPorts => ({
 });
 
 /**
- * Checks every five seconds whether sessions are due to expire, and expires them. If none is due, a check costs one
- * index look-up.
+ * Checks every five seconds whether sessions must expire, and expires them. If none is due, a check costs one index
+ * look-up.
  */
 export const startSessionExpirer = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) =>
   startTimedReactor(

@@ -15,7 +15,7 @@ export type RotationFinisherParts = TimedReactorParts & {
   readonly masterKeyFile: string;
   readonly annalsData: string;
   readonly vault: Pick<LazyVault, 'open'>;
-  /** The place of the stored files; null if this platform has none. */
+  /** Returns the place of the stored files; null if this platform has none. */
   readonly blobs: () => Promise<BlobPlace | null>;
   readonly graceMs?: number;
 };
@@ -45,11 +45,14 @@ const continueDataKey = async (parts: RotationFinisherParts, record: RotationRec
 };
 
 /**
- * Continues rotations of keys that `annals vault rotate` has started and not completed, for example because it was
- * killed. The modules are loaded only if there is one.
+ * Continues rotations of keys that `annals vault rotate` has started but not completed, for example because it was
+ * killed. The modules are loaded only if there is such a rotation.
  */
 export const startRotationFinisher = (parts: RotationFinisherParts) => {
-  /** The id of the master key for which all keys were prepared. Until that is confirmed, nothing more is to be done. */
+  /**
+   * The id of the master key for which all keys were prepared. Until an operator confirms this key, nothing else must
+   * be done.
+   */
   let prepared: string | null = null;
 
   const run = async (): Promise<boolean> => {

@@ -7,12 +7,15 @@ import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 500, maxMs: 10_000, jitter: 0.2 };
 /**
- * How many records of published messages a follower goes back when it starts. Each stands for at least two seconds, so
- * the follower reads again what another process may have left undone when it ended.
+ * When a follower starts, it goes back by this many records of published messages. Each record stands for at least two
+ * seconds. So the follower reads the events again that another process may not have handled before it ended.
  */
 const RECORDS_BACK = 100;
 
-/** What a follower does with events of these types. `failure` is logged while `handle` fails and is repeated. */
+/**
+ * The event types that a follower handles, and the function that handles an event. `failure` is logged while `handle`
+ * fails and is repeated.
+ */
 export type Follower = {
   readonly eventTypes: readonly string[];
   readonly handle: (event: Recorded) => Promise<void>;
@@ -22,8 +25,8 @@ export type Follower = {
 type FollowerParts = { readonly log: Log; readonly logger: Pick<Logger, 'warn' | 'debug'> };
 
 /**
- * Returns a position that the followers of a process have passed long ago. Undefined (the start of the log) if nothing
- * was ever published.
+ * Returns a position that the followers of all processes passed long ago; undefined (the start of the log) if no
+ * message was ever published.
  */
 const startPosition = async (log: Log): Promise<Position | undefined> => {
   const stream = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
@@ -34,8 +37,8 @@ const startPosition = async (log: Log): Promise<Position | undefined> => {
 };
 
 /**
- * Calls `handle` for every new event of some types, and after a start once more for the recent ones. Each call is
- * repeated until it succeeds, so it must do nothing the second time.
+ * Calls `handle` for every new event of some types, and after a start, again for the recent events. Each call is
+ * repeated until it succeeds, so `handle` must do nothing if it is called a second time for an event.
  */
 export const followRecentEvents = ({ eventTypes, handle, failure }: Follower, { log, logger }: FollowerParts) => {
   const closing = new AbortController();

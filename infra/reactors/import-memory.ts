@@ -14,7 +14,7 @@ const LOCK = 'reactor memory imports';
 
 type Services = { readonly blobs: BlobStore; readonly unpack: ImporterPorts['unpack'] };
 
-/** What importing files needs. `services` is called when the first import is requested. */
+/** The parts that importing files needs. `services` is called when the first import is requested. */
 export type MemoryImporterParts = TimedReactorParts & { readonly log: Log; readonly services: () => Promise<Services> };
 
 /** Creates the ports of the reactor. `now` returns the present time in milliseconds. */
@@ -34,7 +34,7 @@ export const importerPorts = (log: Log, { blobs, unpack }: Services, now: () => 
   };
 };
 
-/** Finishes the imports into memories of agents, one after another. One process at a time does it. */
+/** Completes the imports into memories of agents, one after another. Only one process does this at a time. */
 export const startMemoryImporter = ({ log, services, ...parts }: MemoryImporterParts) => {
   const { logger, now = Date.now } = parts;
   const openPorts = openOnce(async () => importerPorts(log, await services(), now));

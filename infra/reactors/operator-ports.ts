@@ -6,7 +6,10 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** Returns how a program without a user reads and changes deliveries. `actor` is recorded with each event. */
+/**
+ * Returns the functions with which a program without a user reads and changes deliveries. `actor` is recorded with each
+ * event.
+ */
 export const openOperatorPorts = (log: Log, actor: Actor): OperatorPorts => {
   const cache = openAggregateCache(log, []);
   const transact = createTransact(log, cache);

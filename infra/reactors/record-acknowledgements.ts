@@ -15,7 +15,7 @@ import { openAdvisories, type ReceivedAdvisory } from '../nats/advisories.ts';
 import { ensureInbound } from '../nats/jetstream.ts';
 import { errorReason, mayBeStoppedStream } from '../nats/jetstream-errors.ts';
 
-/** A message that was acknowledged or given up, and how long after its receipt (null: unknown) that happened. */
+/** A message that was acknowledged or given up, and the time between its receipt and that (null if unknown). */
 export type SettledMessage = Pick<Acknowledgement.Advisory, 'outcome' | 'attempts'> & { readonly seconds: number | null };
 
 export type RecorderParts = {
@@ -23,13 +23,13 @@ export type RecorderParts = {
   nats: NatsConnection;
   logger: Logger;
   intervalMs?: number;
-  /** Is called once for each message that this process has recorded as settled, after that. */
+  /** Called for each message that this process has recorded as settled, after it was recorded. */
   onSettled?: (settled: SettledMessage) => void;
 };
 
 const INTERVAL_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 5_000 };
-/** If no advisory has arrived for this long, the recorder checks that the server can store them. */
+/** If no advisory has arrived for this many milliseconds, the recorder checks that the server can store them. */
 const PROBE_INTERVAL_MS = 5_000;
 
 const streamOf = (tenant: string, agent: string): string => streamName(Acknowledgement.category, tenant, agent);
@@ -49,9 +49,9 @@ const isConflict = (error: unknown): boolean => error instanceof LogError && err
 type Events = readonly Acknowledgement.AcknowledgementEvent[];
 
 /**
- * The acknowledgement streams in the log. `onAppended` is called for events that this process has appended. The ids of
- * events contain `writer`, a value of this process: with the same ids, the second of two processes that append the same
- * events would be told that it has appended them, and would count them again.
+ * Creates the access to the acknowledgement streams in the log. `onAppended` is called for events that this process has
+ * appended. The ids of events contain `writer`, a value of this process. If two processes used the same ids for the
+ * same events, both would be told that they have appended them, and would count them twice.
  */
 const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Events) => void): AcknowledgementLog => ({
   load: (tenant, agent) => loadStream(log, streamOf(tenant, agent)),
@@ -74,7 +74,7 @@ const acknowledgementLog = (log: Log, writer: string, onAppended: (events: Event
   },
 });
 
-/** The ids of the messages that an event settles. */
+/** Returns the ids of the messages that an event settles. */
 const settledIdsOf = ({ type, data }: Acknowledgement.AcknowledgementEvent): string[] => {
   if (type === 'DeliveryAttemptFailed') return [];
   return type === 'DeliveriesAcknowledged' ? data.deliveries.map(({ event_id }) => event_id) : [data.event_id];
@@ -87,8 +87,8 @@ const settledMessage = ({ advisory: { outcome, attempts, at }, receivedAt }: Rec
 });
 
 /**
- * Whether the recorder works now. `reason` says why it does not; null while it works. `isStreamStopped`: JetStream
- * refuses to store advisories, for example after a write error, so acknowledgements are not recorded.
+ * The state of the recorder. `reason` says why it does not work; null if it works. `isStreamStopped`: JetStream refuses
+ * to store advisories, for example after a write error, so acknowledgements are not recorded.
  */
 export type RecorderStatus = { readonly reason: string | null; readonly isStreamStopped: boolean };
 
@@ -106,7 +106,7 @@ const streamsFor = ({ log, writer, onSettled }: Recorder, advisories: readonly R
 
 /**
  * Reads and records advisories until the signal is aborted. If none arrive for some time, checks that the server can
- * store them: its stream may be missing or stopped although that of the messages works.
+ * store them: the stream of advisories may be missing or stopped although the stream of messages works.
  * @throws the first failure of a service
  */
 const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Promise<void> => {
@@ -131,7 +131,10 @@ const recordUntilFailure = async (recorder: Recorder, signal: AbortSignal): Prom
   }
 };
 
-/** Logs a failure, as a warning only if the recorder has worked before it, and waits before the next attempt. */
+/**
+ * Logs a failure, and waits before the next attempt. It is a warning only if the recorder has worked before the
+ * failure.
+ */
 const backOff = async (recorder: Recorder, error: unknown, signal: AbortSignal): Promise<void> => {
   const isFirst = recorder.status.reason === null;
   recorder.status = { reason: errorReason(error), isStreamStopped: mayBeStoppedStream(error) };

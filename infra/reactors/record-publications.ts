@@ -17,7 +17,7 @@ export type PublicationRecorderParts = {
 const INTERVAL_MS = 2_000;
 const STREAM = streamName(Publication.category, PLATFORM, Publication.STREAM_ID);
 
-/** Appends the event, unless the log has it already. @returns the position up to which the log now has it */
+/** Appends the event, unless the log already has it. @returns the position up to which publications are now recorded */
 const record = async (log: Log, published: Position): Promise<Position> => {
   const last = (await log.last(STREAM)) as Recorded<Publication.PublicationEvent> | null;
   const state = last ? Publication.evolve(Publication.initial, last) : Publication.initial;
@@ -30,9 +30,9 @@ const record = async (log: Log, published: Position): Promise<Position> => {
 };
 
 /**
- * Records in the log, every few seconds, up to which log position messages are published. The log gets one event for
- * all deliveries of that time, and none if there were none. So the read models can show which deliveries are published
- * without a write for each of them. Any number of processes can run this recorder: the first one records.
+ * Records in the log, every few seconds, the log position up to which messages are published. One event stands for all
+ * deliveries of that time; if there were none, no event is appended. So the read models can show which deliveries are
+ * published without a write for each of them. Any number of processes can run this recorder: the first one records.
  */
 export const startPublicationRecorder = ({ log, relay, logger, intervalMs = INTERVAL_MS }: PublicationRecorderParts) => {
   const closing = new AbortController();

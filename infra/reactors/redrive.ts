@@ -21,9 +21,12 @@ import { openOperatorPorts } from './operator-ports.ts';
 import { resumePosition } from './resume-position.ts';
 
 const INTERVAL_MS = 60_000;
-/** A message is looked for this long after it was published. */
+/** A message is searched for only when it was published this many milliseconds ago. */
 const OVERDUE_MS = 60_000;
-/** If an acknowledgement has waited this long to be recorded, nothing is sent again: it may have been acknowledged. */
+/**
+ * If an acknowledgement has waited this many milliseconds to be recorded, no message is sent again, because any message
+ * may have been acknowledged.
+ */
 const MAX_UNRECORDED_MS = 30_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const CONCURRENCY = 8;
@@ -34,9 +37,12 @@ export type RedriveParts = {
   readonly nats: NatsConnection;
   readonly databaseUrl: string;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'debug'>;
-  /** Whether this process has to do it now. It is only cheaper if others do not: no message is sent again twice. */
+  /**
+   * Whether this process should do the work now. It would be safe if several processes did it, because no message is
+   * sent again twice; but it would be more expensive.
+   */
   readonly isResponsible: () => boolean;
-  /** Whether acknowledgements are being recorded. If not, nothing is sent again. */
+  /** Whether acknowledgements are being recorded. If not, no message is sent again. */
   readonly isRecording: () => boolean;
   /** The position up to which the relay of this process has published; null if that is unknown. */
   readonly publishedThrough: () => Promise<Position | null>;
@@ -44,7 +50,7 @@ export type RedriveParts = {
   readonly overdueMs?: number;
 };
 
-/** A message that the log has as published and not settled, and that the broker no longer has. */
+/** A message that is published and not settled according to the log, but that the broker no longer has. */
 type LostMessage = DeadMessage & { readonly place: string };
 
 type Redrive = Required<RedriveParts> & {
@@ -54,7 +60,7 @@ type Redrive = Required<RedriveParts> & {
   suspects: ReadonlySet<string>;
 };
 
-/** Whether all acknowledgements are recorded that the broker has had for some time. */
+/** Whether all acknowledgements are recorded that reached the broker some time ago. */
 const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boolean> => {
   if (!isRecording()) return false;
   const { streams } = await manager(nats);
@@ -63,7 +69,8 @@ const isRecordingCurrent = async ({ nats, isRecording }: Redrive): Promise<boole
 };
 
 /**
- * Returns which messages have to be looked for; null if there are none. What the relay has yet to publish is not lost.
+ * Returns the range of messages to check; null if there are none. Messages that the relay has not published yet are not
+ * lost.
  */
 const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redrive, signal: AbortSignal): Promise<UnsettledRange | null> => {
   const now = Date.now();
@@ -74,7 +81,7 @@ const rangeOf = async ({ log, nats, reads, overdueMs, publishedThrough }: Redriv
   return { through, since: new Date(now - MAX_MESSAGE_AGE_MS).toISOString() };
 };
 
-/** Finds the messages of an agent that the log has as unsettled and the broker does not have. */
+/** Returns the messages of an agent that are unsettled according to the log, but that the broker does not have. */
 const missingOf = async ({ nats, reads }: Redrive, range: UnsettledRange, tenant: string, agent: string): Promise<LostMessage[]> => {
   const outstanding = createIdSet();
   await readOutstandingIds(nats, tenant, agent, outstanding.add);
@@ -91,7 +98,7 @@ const positionOf = (place: string): Position => {
   return { commit: BigInt(place.slice(0, half)), prepare: BigInt(place.slice(half)) };
 };
 
-/** Leaves out the messages that the log has as settled, which the read model may not show yet. */
+/** Returns the messages that are not settled in the log. The read model may not show yet that others are. */
 const unsettledIn = async (log: Log, lost: readonly LostMessage[], signal: AbortSignal): Promise<readonly LostMessage[]> => {
   const first = lost.map(({ place }) => place).reduce((a, b) => (a < b ? a : b));
   const settled = await acknowledgedIdsSince(log, positionOf(first), signal);
@@ -113,8 +120,9 @@ const sendAgain = async ({ ports, logger }: Redrive, lost: readonly LostMessage[
 };
 
 /**
- * Looks once for lost messages. Those that were missing in the round before, too, are sent again: an acknowledgement
- * that is just being recorded makes a message look lost. @throws the failure of a service
+ * Searches once for lost messages. Sends those again that were missing in the previous round, too, because a message
+ * whose acknowledgement is just being recorded also seems to be lost.
+ * @throws the failure of a service
  */
 const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => {
   const range = (await isRecordingCurrent(redrive)) ? await rangeOf(redrive, signal) : null;
@@ -132,9 +140,9 @@ const runOnce = async (redrive: Redrive, signal: AbortSignal): Promise<void> => 
 };
 
 /**
- * Finds, every minute, the messages that the broker has lost before a runner acknowledged them, and sends them again:
- * for example after a damaged file of the broker, or if its record of an acknowledgement was lost. Messages that wait
- * for a runner stay as they are. Messages that are older than the broker keeps any are left to `annals redrive`.
+ * Finds, every minute, messages that the broker lost before a runner acknowledged them, and sends them again. The
+ * broker can lose messages for example if one of its files is damaged. Messages that wait for a runner are not
+ * affected. Messages that are older than the broker's retention time are left to `annals redrive`.
  */
 export const startRedrive = (parts: RedriveParts): { close: () => Promise<void> } => {
   const defaults = { intervalMs: INTERVAL_MS, overdueMs: OVERDUE_MS };

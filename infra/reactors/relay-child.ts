@@ -5,17 +5,20 @@ import { connectInBackground } from '../nats/background-connection.ts';
 import { openEventOpener } from '../vault/event-opener.ts';
 import { type Relay, type RelayLogger, type RelayStatus, startRelay } from './relay.ts';
 
-/** What the process needs to know. */
+/** The configuration of the relay's process. */
 export type RelayTask = Pick<Config, 'natsUrl' | 'natsAccountSeed' | 'publicUrl' | 'masterKeyFile'> & { readonly eventstoreUrl: string };
 
-/** `published` is a consistency token: the position up to which this relay has published every event, or null. */
+/**
+ * `published` is the position up to which this relay has published every event, as a consistency token; null if that is
+ * unknown.
+ */
 export type RelayReport = { readonly status: RelayStatus; readonly published: string | null };
 
 export type LogLevel = keyof RelayLogger;
 
 /**
- * The messages of the process. `logged` is a line for the log, `damaged` is about a damaged record of the event log,
- * `failed` says why the process ends.
+ * The messages of the relay's process. `logged` is a line for the log, `damaged` reports a damaged record of the event
+ * log, `failed` gives the reason why the process ends.
  */
 export type RelayMessage =
   | ({ readonly kind: 'report' } & RelayReport)
@@ -23,15 +26,18 @@ export type RelayMessage =
   | { readonly kind: 'damaged'; readonly message: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** `start` comes first. `report`: the process sends a report at once. `close`: the process stops the relay and ends. */
+/**
+ * The messages to the relay's process. `start` comes first. `report`: the process sends a report at once. `close`: the
+ * process stops the relay and ends.
+ */
 export type RelayRequest = { readonly kind: 'start'; readonly task: RelayTask } | { readonly kind: 'report' | 'close' };
 
-/** How often a report is sent without a request, in milliseconds. */
+/** A report is sent at this interval even without a request, in milliseconds. */
 export const REPORT_INTERVAL_MS = 1_000;
-/** How often the process checks whether the relay's state has changed, in milliseconds. */
+/** The process checks at this interval whether the relay's state has changed, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 
-/** Sends a message to the parent process. Resolves when it is sent, or cannot be. */
+/** Sends a message to the parent process. Resolves when it is sent, or cannot be sent. */
 const send = (message: RelayMessage): Promise<void> =>
   new Promise((resolve) => (process.connected ? process.send!(message, undefined, undefined, () => resolve()) : resolve()));
 
@@ -50,10 +56,10 @@ const UNCONNECTED: RelayStatus = {
   is_stream_stopped: false,
 };
 
-/** Starts the relay. @returns the functions that answer requests */
+/** Starts the relay. @returns the functions that handle requests */
 const run = (task: RelayTask) => {
   const log = openLog(task.eventstoreUrl, { onDamage: (message) => void send({ kind: 'damaged', message }) });
-  // The parent process has a connection of its own, which warns while the broker cannot be reached.
+  // The parent process has a separate connection, which logs the warnings when the broker cannot be reached.
   const broker = connectInBackground(task, { warn: () => {} });
   let relay: Relay | undefined;
   const { openEvent, close: closeOpener } = openEventOpener({ log, masterKeyFile: task.masterKeyFile });
@@ -82,7 +88,7 @@ const run = (task: RelayTask) => {
     await closeOpener();
     await broker.close();
     await log.close();
-    // The NATS client may go on trying to connect. So the process does not end by itself.
+    // The NATS client may continue its attempts to connect, so the process would not end by itself.
     process.exit();
   };
   return { report, close };

@@ -6,18 +6,20 @@ import type { Log } from '../eventstore/event-log.ts';
 import { readTip } from '../nats/jetstream.ts';
 import { resumePosition } from './resume-position.ts';
 
-/** The events in the log that are not published yet: their number, and the age of the oldest one in seconds. */
+/**
+ * The events in the log that must be published but are not yet: their number, and the age of the oldest one in seconds.
+ */
 export type RelayLag = { readonly events: number; readonly seconds: number };
 
 export type RelayLagParts = {
   readonly log: Log;
-  /** The connection to the broker; undefined while there is none. */
+  /** Returns the connection to the broker; undefined if there is none. */
   readonly nats: () => NatsConnection | undefined;
-  /** The relay of this process; undefined if it has none. */
+  /** Returns the relay of this process; undefined if it has none. */
   readonly relay: () => { readonly publishedThrough: () => Position | null | Promise<Position | null> } | undefined;
 };
 
-/** At most this many events are counted, to limit the memory. */
+/** The maximum number of events that are counted, to limit the memory. */
 const MAX_COUNTED = 100_000;
 const BROKER_TIMEOUT_MS = 500;
 const SCAN_TIMEOUT_MS = 1_000;
@@ -25,7 +27,7 @@ const SCAN_TIMEOUT_MS = 1_000;
 type Waiting = { readonly position: Position; readonly at: string };
 
 type State = {
-  /** The position up to which everything is published, as far as this process knows. */
+  /** The position up to which every event is published, as far as this process knows. */
   published: Position | null;
   /** The position up to which the log has been searched for events to publish. */
   scanned: Position | null;
@@ -37,7 +39,10 @@ const later = (a: Position | null, b: Position | null | undefined): Position | n
   return comparePositions(a, b) > 0 ? a : b;
 };
 
-/** The position after which a relay would publish now, according to the broker. Null if the broker does not answer. */
+/**
+ * Returns the position after which a relay would now publish, according to the broker; null if the broker does not
+ * answer.
+ */
 const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position | null> => {
   const connection = nats();
   if (!connection) return null;
@@ -48,7 +53,7 @@ const positionAtBroker = async ({ log, nats }: RelayLagParts): Promise<Position 
   return found ?? null;
 };
 
-/** Reads the events to publish that came after the last scan. What is not read within a second is read next time. */
+/** Reads the events to publish after the last scan. Stops after a second; the rest is read next time. */
 const scan = async (log: Log, state: State): Promise<void> => {
   const end = Promise.withResolvers<void>();
   const timer = setTimeout(end.resolve, SCAN_TIMEOUT_MS);
@@ -84,8 +89,9 @@ const measure = async (parts: RelayLagParts, state: State): Promise<RelayLag | n
 };
 
 /**
- * Creates the function that measures how far the broker is behind the log, also while the broker is down. It works in
- * every process, whichever of them publishes. It returns null if the broker has not answered since the process started.
+ * Creates the function that measures how far the broker is behind the log, even while the broker is down. It works in
+ * every process, regardless of which process publishes. It returns null if the broker has not answered since the
+ * process started.
  */
 export const createRelayLag = (parts: RelayLagParts): (() => Promise<RelayLag | null>) => {
   const state: State = { published: null, scanned: null, waiting: [] };

@@ -7,16 +7,16 @@ import type { RelayMessage, RelayReport, RelayRequest, RelayTask } from './relay
 
 const MAIN = join(import.meta.dirname, 'relay-main.mjs');
 const RESTART = { minMs: 100, maxMs: 30_000, jitter: 0.25 };
-/** If the process has lived for this long, its end does not count as a failed start. */
+/** If the process has lived for this many milliseconds, its end does not count as a failed start. */
 const STABLE_AFTER_MS = 10_000;
-/** If the process has sent no report for this long, the relay counts as not working. */
+/** If the process has sent no report for this many milliseconds, the relay counts as not working. */
 const SILENCE_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 500;
-/** How long `close` waits for the process before it kills it. */
+/** `close` waits for the process for this many milliseconds before it kills it. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /**
- * The relay creates much garbage while it catches up, and needs little memory else. Without this limit, its process
- * would keep up to 48 MiB.
+ * While the relay catches up, it creates much garbage, but needs little memory at the same time. Without this limit,
+ * its process would keep up to 48 MiB.
  */
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 
@@ -25,13 +25,13 @@ export type RelayProcessParts = {
   /** The directory of Node's compile cache. */
   readonly compileCache: string;
   readonly logger: RelayLogger;
-  /** Receives the message of each error that a damaged record of the event log causes. */
+  /** Called with the message of each error that a damaged record of the event log causes. */
   readonly onDamage?: (message: string) => void;
 };
 
-/** The relay in its process, as the parent process sees it. */
+/** The relay's process, as its parent process uses it. */
 export type RelayProcess = {
-  /** The last reported status: at most a second old while the relay works. */
+  /** Returns the last reported status. While the relay works, it is at most a second old. */
   readonly status: () => RelayStatus;
   /** Asks the process for the position up to which its relay has published every event. Null if there is no answer. */
   readonly publishedThrough: () => Promise<Position | null>;
@@ -45,12 +45,12 @@ const STARTING: RelayReport = {
 
 type State = RelayProcessParts & {
   child: ChildProcess | null;
-  /** Why the process has failed, as it says itself. */
+  /** The reason of the failure that the process has reported; null if there is none. */
   reason: string | null;
   report: RelayReport;
   reportedAt: number;
   isClosing: boolean;
-  /** Resolves with the next report; null if nobody waits for one. */
+  /** A promise for the next report; null if nobody waits for one. */
   answer: PromiseWithResolvers<RelayReport> | null;
 };
 
@@ -65,15 +65,15 @@ const onMessage = (state: State, message: RelayMessage): void => {
   state.answer = null;
 };
 
-/** Sends a request, if the process still runs. */
+/** Sends a request, if the process is still running. */
 const request = ({ child }: State, message: RelayRequest): void => {
   if (child?.connected) child.send(message, () => {});
 };
 
 /**
- * Runs the process once. It has a session of its own, which is a scheduling group on Linux: so it does not wait for CPU
- * time that this process and its projections use up. Resolves when it has ended.
- * @returns why, and how many milliseconds it has lived
+ * Runs the process once. The process has its own session, which is a scheduling group on Linux. So it does not wait for
+ * CPU time when this process and its projections use up their share. Resolves when the process has ended.
+ * @returns the reason, and how many milliseconds it has lived
  */
 const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
   new Promise((resolve) => {
@@ -90,7 +90,7 @@ const runOnce = (state: State): Promise<{ reason: string; ms: number }> =>
     request(state, { kind: 'start', task: state.task });
   });
 
-/** Starts the process again whenever it ends, until it is to be closed. */
+/** Starts the process again whenever it ends, until `closing` is aborted. */
 const keepRunning = async (state: State, closing: AbortSignal): Promise<void> => {
   const backoff = createBackoff(RESTART);
   while (!state.isClosing) {
@@ -121,8 +121,9 @@ const ask = async (state: State): Promise<RelayReport | null> => {
 };
 
 /**
- * Runs the relay in a process of its own, so that it publishes at once also while projections keep this process busy.
- * A process that fails is started again. It ends with this process, however that ends.
+ * Runs the relay in a separate process, so that it publishes without delay even while projections keep this process
+ * busy. A process that fails is started again. The relay's process also ends if this process ends, even if it is
+ * killed.
  */
 export const startRelayProcess = (parts: RelayProcessParts): RelayProcess => {
   const closing = new AbortController();

@@ -33,8 +33,8 @@ export type Relay = {
   close: () => Promise<void>;
   status: () => RelayStatus;
   /**
-   * The position up to which this relay has published every event. Null if it does not relay now, because then another
-   * process may have published more.
+   * Returns the position up to which this relay has published every event; null if it is not relaying, because then
+   * another process may have published more.
    */
   publishedThrough: () => Position | null;
 };
@@ -47,12 +47,12 @@ export type RelayParts = {
   readonly nats: NatsConnection;
   readonly logger: RelayLogger;
   readonly publicUrl: string;
-  /** Opens the sealed body of an event. */
+  /** Decrypts the data of an event. */
   readonly openEvent: SealedEvents['openEvent'];
 };
 
 const RETRY = { minMs: 250, maxMs: 5_000, jitter: 0.5 };
-/** How often a relay checks that no other process has written to the stream. */
+/** The interval in milliseconds at which a relay checks that no other process has written to the stream. */
 const CHECK_INTERVAL_MS = 5_000;
 /** The payload limit assumed for a NATS server that announces none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576;
@@ -88,8 +88,8 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 /**
- * Checks regularly that the stream's last message is still the one that this relay published last. Rejects if it is
- * not: the stream was purged or created again, or another relay has written to it.
+ * Checks regularly that the stream's last message is still the last one that this relay has published. Rejects if it is
+ * not, because the stream was purged or created again, or another relay has written to it.
  */
 const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublisher, signal: AbortSignal): Promise<never> => {
   for (;;) {
@@ -102,7 +102,11 @@ const watchForConflict = async (nats: NatsConnection, publisher: ChainedPublishe
   }
 };
 
-/** Reads the events of a requeued delivery, the accepted delivery first. Empty if it was erased. @throws LogError */
+/**
+ * Reads the events of a requeued delivery, starting with the accepted delivery; an empty list if the delivery was
+ * erased.
+ * @throws LogError
+ */
 const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[]> => {
   try {
     return await Array.fromAsync(log.read(stream));
@@ -112,7 +116,7 @@ const deliveryEvents = async (log: Log, { stream }: Recorded): Promise<Recorded[
   }
 };
 
-/** Logs that the body of an event cannot be opened, so that the event is skipped. Rethrows any other error. */
+/** Logs that the data of an event cannot be decrypted, so that the event is skipped. @throws any other error */
 const logUnreadable = (logger: RelayLogger, error: unknown): null => {
   if (!(error instanceof ContentUnreadable)) throw error;
   const level = error.reason === 'erased' ? 'info' : 'error';
@@ -121,7 +125,7 @@ const logUnreadable = (logger: RelayLogger, error: unknown): null => {
 };
 
 /**
- * Returns the function that publishes each event of the subscription. An event that cannot be opened or encoded is
+ * Returns the function that publishes each event of the subscription. An event that cannot be decrypted or encoded is
  * logged and skipped, so that later events are still published.
  */
 const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowledged: IdSet) => {
@@ -136,7 +140,7 @@ const publishEvents = (relay: RelayParts, publisher: ChainedPublisher, acknowled
     }
     return publisher.add(message);
   };
-  /** Opens an event without a promise, if possible. Returns null if it cannot be opened. @throws LogError */
+  /** Decrypts an event, if possible without a promise. Returns null if it cannot be decrypted. @throws LogError */
   const opened = (event: Recorded): Recorded | null | Promise<Recorded | null> => {
     try {
       const opening = openEvent(event);
@@ -174,8 +178,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
   const from = await resumePosition(log, tip, signal);
   const acknowledged = await acknowledgedIdsSince(log, from, signal);
   relay.position = tip.token ?? relay.position;
-  // The server remembers message ids only for a limited time, so it may not know the id of the last message any more.
-  // For the first message, let it check only the sequence, which has just been read.
+  // The server remembers message ids only for a limited time, so it may have forgotten the id of the last message. For
+  // the first message, it must only check the sequence, which has just been read.
   const publisher = createChainedPublisher(nats, { sequence: tip.sequence, messageId: null }, (batch) => recordPublished(relay, batch));
   relay.publisher = publisher;
   const subscription = log.follow({
@@ -199,8 +203,8 @@ const publishUntilFailure = async (relay: RunningRelay, signal: AbortSignal): Pr
 };
 
 /**
- * Whether a failure shows that the stream is stopped. If the message's expected sequence was wrong, another relay may
- * have published first. So that error counts only if the failed attempt before it had found the same end of the stream.
+ * Whether a failure shows that the stream is stopped. An error about a wrong expected sequence can also mean that
+ * another relay has published first. So it counts only if the previous failed attempt found the same end of the stream.
  */
 const isStopped = ({ tipSequence, failedAtSequence }: RunningRelay, error: unknown): boolean =>
   error instanceof SequenceConflict || isWrongSequence(error) ? tipSequence === failedAtSequence : mayBeStoppedStream(error);

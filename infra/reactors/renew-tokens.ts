@@ -11,10 +11,10 @@ import { startTimedReactor, type TimedReactorParts } from './timed-reactor.ts';
 
 const INTERVAL_MS = 15_000;
 const LOCK = 'reactor token renewal';
-/** How long an identity is left alone after its provider has not answered, in milliseconds. */
+/** If an identity's provider has not answered, the identity is tried again after this many milliseconds. */
 const RETRY_MS = 60_000;
 
-/** What renewing tokens needs. `services` is called when the first tokens are due. */
+/** The parts that renewing tokens needs. `services` is called when tokens are due for the first time. */
 export type TokenRenewerParts = TimedReactorParts & {
   readonly log: Log;
   readonly services: () => Promise<{ readonly oauth: RenewalPorts['oauth']; readonly vault: Pick<Vault, 'open' | 'seal'> }>;
@@ -42,8 +42,8 @@ export const renewalPorts = (
 };
 
 /**
- * Renews the tokens of linked identities before they expire, and revokes those of unlinked ones. Only one process at a
- * time does this, because providers accept a refresh token once.
+ * Renews the tokens of linked identities before they expire, and revokes the tokens of unlinked ones. Only one process
+ * does this at a time, because providers accept a refresh token only once.
  */
 export const startTokenRenewer = ({ log, services, ...parts }: TokenRenewerParts) => {
   const { logger, now = Date.now } = parts;

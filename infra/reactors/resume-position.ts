@@ -27,10 +27,10 @@ const requireReached = async (log: Log, position: Position): Promise<Position> =
 };
 
 /**
- * Returns the log position after which the relay publishes events. It is that of the stream's last message. If the
- * stream is empty, it is that of the last event older than MAX_MESSAGE_AGE_MS, or undefined (the start of the log) if
- * there is none.
- * @throws Error if the stream holds messages of another log
+ * Returns the log position after which the relay publishes events: the position of the stream's last message. If the
+ * stream is empty, it is the position of the last event that is older than MAX_MESSAGE_AGE_MS; undefined (the start of
+ * the log) if there is none.
+ * @throws Error if the stream contains messages of another log
  */
 export const resumePosition = (log: Log, { token }: LastMessage, signal: AbortSignal): Promise<Position | undefined> => {
   const position = token === null ? null : parseToken(token);

@@ -14,7 +14,7 @@ import { createUntilDone } from './until-done.ts';
 
 const RETRY = { minMs: 1_000, maxMs: 1_000 };
 
-/** Repeats work every second until it succeeds. @returns undefined if the signal is aborted before that */
+/** Repeats `work` every second until it succeeds. @returns undefined if the signal is aborted before that */
 const retryUntilDone = <T>(work: () => Promise<T>, signal: AbortSignal, onFailure: (error: Error) => void): Promise<T | undefined> =>
   createUntilDone({ signal, retry: createBackoff(RETRY), onFailure })(work);
 
@@ -57,8 +57,9 @@ const publishList = async ({ account, list, changed, signal, logger }: Publicati
 
 /**
  * Follows the log, and closes the broker connections of each credential as soon as the credential is no longer valid.
- * That is so if it was revoked, or if its API key, agent, tenant, owner or the owner's membership has ended. Revocation
- * needs the operator key of the embedded server. On any other broker, credentials are valid until they expire.
+ * It is no longer valid if it was revoked, or if its API key, agent, tenant, owner or the owner's membership has ended.
+ * Revocation needs the operator key of the embedded server. On any other broker, credentials are valid until they
+ * expire.
  */
 export const startCredentialRevoker = (parts: AccountParts & { log: Log; logger: Logger }): { close: () => Promise<void> } => {
   const { log, logger } = parts;

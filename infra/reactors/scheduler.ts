@@ -19,7 +19,7 @@ const LOCK = 'reactor scheduler';
 const SEED = 'decided';
 const MAX_REMEMBERED = 20_000;
 
-/** How many jobs are decided with one look-up of their open runs. */
+/** The number of jobs whose open runs are found with one query. */
 const BATCH = 500;
 
 /** Creates the ports of one tick of the scheduler. `at` is its time (RFC 3339 UTC). */
@@ -45,11 +45,11 @@ const schedulerPorts = (log: Log, reads: Pick<Reads, 'rows'>, at: string): Omit<
 };
 
 /**
- * Decides every second on the occurrences of cron jobs that are due, in one process at a time. If none is due, this
- * costs one index look-up, however many jobs there are.
+ * Decides every second about the due occurrences of cron jobs. Only one process does this at a time. If none is due,
+ * this costs one index look-up, regardless of the number of jobs.
  */
 export const startScheduler = ({ log, ...parts }: TimedReactorParts & { readonly log: Log }) => {
-  // What this process has decided, until the read model knows it.
+  // The decisions of this process that the read model may not contain yet.
   const decided = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
   return startTimedReactor(
     {

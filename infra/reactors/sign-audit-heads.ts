@@ -24,8 +24,8 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
     entriesAfter: async (tenant, position) => {
       const after = position === null ? '' : AuditHead.sortKeyOf(position);
       const entries = await leavesBetween(reads, tenant, after, MAX_SORT_KEY);
-      // The rows of an erased tenant are removed in parts, but not before the log records the erasure. So what was read
-      // before this check is complete.
+      // The rows of an erased tenant are removed in parts, but only after the log records the erasure. So if this check
+      // finds no erasure, the rows that were read before it are complete.
       const { state } = await cache.refresh(Tenant, tenant, tenant);
       if (state.erasure?.record) return [];
       return entries.map(({ leaf, place }) => ({ leaf, position: positionOfSortKey(place) }));
@@ -38,18 +38,18 @@ export const signingPorts = (log: Log, reads: Pick<Reads, 'rows'>, sign: SignTex
   };
 };
 
-/** Ignores that a tenant was erased. */
+/** Ignores the errors that mean that a tenant was erased. @throws any other error */
 const ignoreErased = (error: unknown): number => {
   if (error instanceof LogError && error.kind === 'gone') return 0;
   throw error;
 };
 
-/** `openKey` returns the newest key. It is called in each run that signs, because the key may have been rotated. */
+/** `openKey` returns the newest key. It is called in each run that signs, because the key may have been replaced. */
 type Parts = TimedReactorParts & { readonly log: Log; readonly openKey: () => Promise<SignText> };
 
 /**
- * Checks every ten seconds which tenants have 1,000 entries that no signed head covers, or any for five minutes, and
- * signs heads over them.
+ * Signs heads over entries that no signed head covers. Checks every ten seconds for tenants with 1,000 such entries, or
+ * with any such entry for five minutes.
  */
 export const startHeadSigner = ({ log, openKey, ...parts }: Parts) =>
   startTimedReactor(

@@ -6,7 +6,7 @@ import { type AdvisoryLocks, openAdvisoryLocks } from '../postgres/advisory-lock
 import { readsOver } from '../readmodel/postgres-read-model.ts';
 
 const RETRY_DELAY_MS = 5_000;
-/** The share by which each delay is randomly shorter or longer (±10 %). */
+/** The maximum share by which a delay is randomly shorter or longer (±10 %). */
 const JITTER = 0.1;
 /**
  * The SQLSTATE codes for a missing table and a missing column. They mean that the workers have not built this version
@@ -21,25 +21,25 @@ export type TimedReactorParts = {
   readonly intervalMs?: number;
 };
 
-/** What a timed reactor does, and how often. */
+/** The work of a timed reactor, and its interval. */
 export type TimedReactor = {
-  /** The name of the lock that ensures that only one process at a time does this. */
+  /** The name of the lock that ensures that only one process does the work at a time. */
   readonly lock: string;
   readonly intervalMs: number;
   /** The log message if `run` fails. */
   readonly failure: string;
   /**
-   * Does what is due at `at` (RFC 3339 UTC), according to the read models. Returns whether more is due, so that the
-   * next run follows soon.
+   * Does the work that is due at `at` (RFC 3339 UTC) according to the read models. Returns whether more is due, so that
+   * the next run follows soon.
    */
   readonly run: (reads: Pick<Reads, 'rows'>, at: string) => Promise<boolean>;
 };
 
-/** The delay in milliseconds before the next run if more is due: until then, the read models have caught up. */
+/** The delay in milliseconds before the next run if more is due. In this time, the read models usually catch up. */
 const MORE_DELAY_MS = 500;
 
 /**
- * Opens the lock that ensures that only one process at a time runs the reactor. Its methods throw the driver's error if
+ * Opens the lock that ensures that only one process runs the reactor at a time. Its methods throw the driver's error if
  * the database is unavailable.
  */
 const openLock = (databaseUrl: string, name: string) => {
@@ -60,7 +60,7 @@ const openLock = (databaseUrl: string, name: string) => {
 
 /**
  * Runs a reactor at regular intervals until `close` is called. A lock ensures that only one process does this. The
- * other processes try to take the lock each time.
+ * other processes try to acquire the lock each time.
  */
 export const startTimedReactor = (reactor: TimedReactor, { databaseUrl, logger, now = Date.now, intervalMs }: TimedReactorParts) => {
   const interval = intervalMs ?? reactor.intervalMs;

@@ -9,7 +9,7 @@ export type Lookup = { readonly value: unknown; readonly revision: number | null
 export type Run = <R>(query: { name: string; text: string; values: unknown[] }) => Promise<R[]>;
 
 type Caller = { readonly resolve: (found: Lookup | null) => void; readonly reject: (error: unknown) => void };
-/** The look-ups that one query answers, by the text of their key. Look-ups of the same key share an entry. */
+/** The look-ups that one query answers: key texts mapped to entries. Look-ups of the same key share an entry. */
 type Batch = Map<string, { key: Key; callers: Caller[] }>;
 /**
  * Look-ups of the same column of a table, by the same key columns. `waiting` is the batch that will be sent next. It
@@ -24,7 +24,7 @@ type Group = {
   running: number;
 };
 
-/** The most concurrent queries per group. More of them would only make each batch smaller. */
+/** The maximum number of concurrent queries per group. More of them would only make each batch smaller. */
 const MAX_CONCURRENT = 2;
 
 const sqlOf = ({ projection, table }: Source, names: readonly string[], column: string): { name: string; text: string } => {

@@ -14,7 +14,7 @@ const QUERY_TIMEOUT_MS = 5_000;
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Knows the positions of all projections. The database notifies this process when a position changes. In addition, the
+ * Tracks the positions of all projections. The database notifies this process when a position changes. In addition, the
  * watch reads the checkpoints once a second.
  */
 export type CheckpointWatch = Pick<ProjectionPositions, 'position' | 'passed'> & {

@@ -16,12 +16,10 @@ const builder = new Kysely<never>({
   },
 });
 
-/**
- * A statement with its values. Without a name (an empty text), the database does not keep the statement after its run.
- */
+/** A statement with its values. If its name is empty, the database does not keep the statement after it was run. */
 export type BoundStatement = { readonly name: string; readonly text: string; readonly values: unknown[] };
 
-/** A compiled query. Each entry of `slots` is the name of the argument whose value it takes, or a constant. */
+/** A compiled query. Each entry of `slots` is the name of an argument whose value is inserted, or a constant. */
 type Statement = {
   readonly name: string;
   readonly text: string;
@@ -32,11 +30,12 @@ type Placeholder = { readonly argument: string };
 const isPlaceholder = (value: unknown): value is Placeholder => typeof value === 'object' && value !== null && 'argument' in value;
 
 const MAX_LIMIT = 1_000;
-/** The most shapes of one query that are cached. */
+/** The maximum number of shapes of one query that are cached. */
 const MAX_SHAPES = 1_000;
 /**
- * The most statements that get a name. A connection keeps every named statement until it is closed, and callers choose
- * the sort column, the limit and the filters. So without this limit, they could fill the memory of the database.
+ * The maximum number of statements that get a name. A connection keeps every named statement until it is closed, and
+ * callers choose the sort column, the limit and the filters. Without this limit, they could fill the memory of the
+ * database.
  */
 const MAX_NAMED = 500;
 
@@ -49,7 +48,8 @@ const placeholdersOf = (args: QueryArgs): QueryArgs =>
   ) as QueryArgs;
 
 /**
- * The arguments that a query has. Queries with the same ones have the same statement, and differ only in the values.
+ * Returns the shape of a query: which arguments are set and which are null. Queries with the same shape have the same
+ * statement, and differ only in their values.
  */
 const shapeOf = (args: QueryArgs): string => {
   let shape = '';
@@ -102,7 +102,7 @@ export type PageRequest = {
   readonly window: PageWindow;
   /** The decoded cursor of `window`. */
   readonly after: CursorKey | null;
-  /** Whether the documents of the page may be too large to fit. */
+  /** Whether the documents of the page may be too large, so that their sizes must be added up. */
   readonly isMeasured: boolean;
 };
 
@@ -118,7 +118,8 @@ const pageQuery = <Args extends QueryArgs>(list: ListQuery<Args>, args: Args, re
 };
 
 /**
- * Compiles queries and caches one statement for each shape of a query: everything but the values of its arguments.
+ * Creates the compiler of queries. It caches one statement for each shape of a query, that is, for everything except
+ * the values of its arguments.
  */
 export const compileQueries = () => {
   const statements = new WeakMap<object, Map<string, Statement>>();

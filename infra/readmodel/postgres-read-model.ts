@@ -33,7 +33,7 @@ const docOf = ({ table }: Source, doc = Object.keys(table.docs)[0]): string => {
  */
 const MAX_CONCURRENT_QUERIES = { total: 3, perOwner: 2 };
 
-/** The time limit for a query, and for the time that a read may wait in the queue. */
+/** The time limit for a query, and also for the time that a read may wait in the queue, in milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
 
 /**
@@ -106,8 +106,8 @@ const runOn =
 
 /**
  * Opens the read models in Postgres. Does not throw. While the database is unavailable, or takes longer than five
- * seconds to answer, reads throw Refusal unavailable. Each read tries again. The positions of the projections come from
- * `positions`, by default a new watch of the database's checkpoints. `close` closes it too.
+ * seconds to answer, reads throw Refusal unavailable; each read tries again. The positions of the projections come from
+ * `positions`, by default a new watch of the database's checkpoints. `close` closes the watch, too.
  */
 export const createReads = async (databaseUrl: string, logger: Logger, positions?: CheckpointWatch): Promise<PostgresReads> => {
   const pool = openPool(databaseUrl, logger, 'reads', { max: 6, queryTimeoutMs: READ_TIMEOUT_MS });

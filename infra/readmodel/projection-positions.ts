@@ -7,7 +7,7 @@ export type ProjectionPositions = {
   readonly position: (projection: string) => string | null;
   /**
    * Waits until the projection has reached a position, for at most `ms` milliseconds.
-   * @throws Refusal not_caught_up, or malformed if the token is not one
+   * @throws Refusal not_caught_up, malformed if the text is not a consistency token
    */
   readonly passed: (projection: string, token: string, ms: number) => Promise<void>;
   /** Whether the position of the projection is known and higher than this one. */

@@ -2,15 +2,15 @@ type QueuedQuery<T> = { readonly owner: string; readonly run: () => Promise<T>; 
 /** The error for a read that has no result after `ms` milliseconds. */
 export type LateError = { readonly ms: number; readonly error: () => Error };
 
-/** How many queries run at a time, and how many of them for one owner. */
+/** The maximum numbers of queries that run at the same time: in total, and for one owner. */
 export type Concurrency = { readonly total: number; readonly perOwner: number };
 
 /**
- * Runs a limited number of queries at a time and queues the others. Queries have an owner, such as a tenant, so that
- * the slow queries of one owner cannot take all places. If a query with the same `key` is already queued, the caller
- * shares its result. This is as fresh as a query of the caller's own, because the queued query has not started yet. A
- * queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query that starts at once
- * has no such limit: the database driver limits its time.
+ * Creates a queue that runs a limited number of queries at the same time. Queries have an owner, such as a tenant, so
+ * that the slow queries of one owner cannot take all places. If a query with the same `key` is already queued, the
+ * caller shares its result, which is as fresh as that of a separate query, because the queued query has not started
+ * yet. A queued query fails with `late.error` if it has no result after `late.ms` milliseconds. A query that starts at
+ * once has no such limit: the database driver limits its time.
  */
 export const coalesce = <T>(max: Concurrency, late: LateError) => {
   const queued = new Map<string, QueuedQuery<T>>();

@@ -12,12 +12,12 @@ export type BatchDeps = { readonly log: Log; readonly logger: Pick<Logger, 'warn
 /** The refusals of one stream that have not been written yet. */
 type PendingStream<T, E> = { readonly id: string; readonly tenant: string; readonly counter: CappedCounter<T, E> };
 
-/** How refusals of one kind are recorded. */
+/** The rules by which refusals of one kind are recorded. */
 export type BatchOptions<T, E extends DomainEvent> = {
   readonly category: string;
   readonly createCounter: () => CappedCounter<T, E>;
   readonly meta: (id: string, event: E) => Pick<Metadata, 'actor' | 'ip' | 'userAgent'>;
-  /** Returns the part of an event that is stored. By default, that is the whole event. */
+  /** Returns the part of an event that is stored. By default, the whole event is stored. */
   readonly toStored?: (event: E) => DomainEvent;
 };
 
@@ -39,8 +39,8 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   /**
-   * Records the pending refusals of one stream. `isLast`: no later attempt follows, so also those of the current
-   * minute.
+   * Records the pending refusals of one stream. `isLast`: there will be no later attempt, so the refusals of the
+   * current minute are recorded, too.
    */
   const write = async ({ id, tenant, counter }: PendingStream<T, E>, isLast: boolean): Promise<void> => {
     for (let counts = counter.take(now(), isLast); counts.length > 0; counts = counter.take(now(), isLast)) {
@@ -78,7 +78,7 @@ export const batchedWriter = <T, E extends DomainEvent>(
   };
 
   return {
-    /** Adds a refusal, to be recorded in the stream `id` of the tenant. */
+    /** Adds a refusal. It will be recorded in the stream `id` of the tenant. */
     add: (tenant: string, id: string, refused: T, at: string): void => {
       const key = `${tenant}.${id}`;
       const stream = streams.get(key) ?? { id, tenant, counter: createCounter() };
@@ -87,8 +87,8 @@ export const batchedWriter = <T, E extends DomainEvent>(
       schedule();
     },
     /**
-     * Records all pending refusals, including those of the current minute. Those that cannot be recorded are lost, and
-     * logged as lost.
+     * Records all pending refusals, including those of the current minute. Refusals that cannot be recorded are lost;
+     * their number is logged.
      */
     close: async (): Promise<void> => {
       await flushing;

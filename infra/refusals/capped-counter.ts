@@ -2,8 +2,8 @@ const MAX_SINGLE_PER_MINUTE = 60;
 const MAX_CALLERS = 100;
 const MAX_PENDING = 1_000;
 /**
- * The name under which refusals are counted together whose caller is unknown, or one more than `MAX_CALLERS` in that
- * minute.
+ * The name under which refusals are counted together if their callers are unknown, or if there are more than
+ * `MAX_CALLERS` callers in the minute.
  */
 const OTHERS = 'others';
 
@@ -12,14 +12,14 @@ export type TimedEvent<E> = { readonly event: E; readonly at: string };
 
 type Sum = { count: number; first: string; last: string };
 
-/** How refusals of one kind become events, and how their caller is determined. */
+/** The rules by which refusals of one kind become events, and by which their callers are determined. */
 export type RefusalKind<T, E> = {
-  /** Returns the event that records one refusal. */
+  /** Returns the event for one refusal. */
   readonly single: (refused: T) => E;
-  /** Returns the event that records how many further refusals a caller had within a minute. */
+  /** Returns the event for the number of further refusals of one caller within a minute. */
   readonly summed: (sum: Sum & { caller: string }) => E;
   readonly callerOf: (refused: T) => string | null;
-  /** Whether this refusal is only counted, and never recorded as an event of its own. */
+  /** Whether this refusal is only counted, and never gets a separate event. */
   readonly isOnlyCounted?: (refused: T) => boolean;
 };
 
@@ -27,7 +27,7 @@ export type RefusalKind<T, E> = {
 const MINUTE_LENGTH = 16;
 
 /**
- * Turns refusals into a limited number of events, so that a flood of refusals does not fill the log. The first 60
+ * Converts refusals to a limited number of events, so that very many refusals do not fill the log. The first 60
  * refusals of each minute become one event each. The others become one event per caller, with their count.
  */
 export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = () => false }: RefusalKind<T, E>) => {
@@ -75,7 +75,7 @@ export const cappedCounter = <T, E>({ single, summed, callerOf, isOnlyCounted = 
       return events;
     },
     /**
-     * Puts back events that could not be recorded. To limit the memory, all but the oldest 1,000 are dropped.
+     * Returns events that could not be recorded to the counter. To limit the memory, only the oldest 1,000 are kept.
      * @returns the number of dropped events
      */
     putBack: (events: readonly TimedEvent<E>[]): number => {

@@ -1,9 +1,9 @@
 import type { CappedCounter, TimedEvent } from './capped-counter.ts';
 
 const MAX_SINGLE_PER_MINUTE = 60;
-/** At most this many refusals are in one append, so that it stays below the limit of the log. */
+/** The maximum number of refusals in one append, so that it stays below the limit of the log. */
 const MAX_PER_APPEND = 500;
-/** To limit the memory, no more refusals than this wait for the log. */
+/** The maximum number of refusals that wait for the log, to limit the memory. */
 const MAX_PENDING = 100_000;
 /** The number of characters of a time (RFC 3339) up to and including its minute. */
 const MINUTE_LENGTH = 16;
@@ -11,14 +11,14 @@ const MINUTE_LENGTH = 16;
 type Timed<T> = { readonly refused: T; readonly at: string; readonly isSingle: boolean };
 
 /**
- * Turns refusals into events, none of which is left out: the first 60 of each minute become one event each, and the
- * others events that list many. `eventOf` returns the event for a list of refusals.
+ * Converts refusals to events, without leaving any out. The first 60 refusals of each minute become one event each. The
+ * others become events with many refusals each. `eventOf` returns the event for a list of refusals.
  */
 export const listingCounter = <T, E>(eventOf: (refused: readonly T[]) => E): CappedCounter<T, E> => {
   let minute = '';
   let singles = 0;
   let pending: Timed<T>[] = [];
-  /** The refusals in the events that were taken last. */
+  /** The refusals in the events that `take` returned last. */
   let taken: Timed<T>[] = [];
 
   const eventsOf = (refusals: readonly Timed<T>[]): TimedEvent<E>[] => {

@@ -15,8 +15,8 @@ const eventOf = (refused: readonly Refused[]): SkillRefusalEvent => ({
 export const skillRefusalCounter = () => listingCounter(eventOf);
 
 /**
- * Records refused calls of skills, after the responses have been sent: each of them, but many of them in one event. The
- * calls of a webhook that does not exist are not recorded, because they belong to no tenant.
+ * Records refused calls of skills, after the responses have been sent. Every call is recorded, but one event can have
+ * many. Calls of a webhook that does not exist are not recorded, because they belong to no tenant.
  */
 export const skillRefusalWriter = (deps: BatchDeps) => {
   const { add, close } = batchedWriter<Refused, SkillRefusalEvent>(deps, {

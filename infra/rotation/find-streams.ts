@@ -2,8 +2,9 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Filter, Log } from '../eventstore/event-log.ts';
 
 /**
- * The names of the streams of the events that a filter and `isWanted` select, by the age of their first event. The
- * event store applies the filter. @throws LogError unavailable
+ * Returns the names of the streams with events that the filter and `isWanted` select, ordered by the age of the first
+ * such event.
+ * @throws LogError unavailable
  */
 export const findStreams = async (log: Log, filter: Filter, isWanted = (_: Recorded): boolean => true): Promise<string[]> => {
   const streams = new Set<string>();

@@ -2,10 +2,16 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import { DATA_KEY_ID, readWrappedKeys, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
 import { findKeyPlaces } from './rewrap-keys.ts';
 
-/** The data keys of a tenant. `created_at` is when the newest of its `versions` was created (RFC 3339 UTC). */
+/**
+ * The data keys of a tenant. `versions` is the number of the keys, `created_at` is when the newest one was created (RFC
+ * 3339 UTC).
+ */
 export type TenantKeys = { readonly tenant: string; readonly versions: number; readonly kid: string; readonly created_at: string };
 
-/** `wrappers` counts the keys by the id of the master key that can open them. A key may be counted more than once. */
+/**
+ * `wrappers` maps the ids of master keys to the number of keys that they can decrypt. A key may be counted several
+ * times.
+ */
 export type KeyReport = {
   readonly keys: number;
   readonly wrappers: Readonly<Record<string, number>>;
@@ -22,7 +28,7 @@ const ignoreErased = (error: unknown): [] => {
   throw error;
 };
 
-/** Reads all keys of the log. Keys of erased tenants are left out. @throws LogError */
+/** Reads all keys in the log, except keys of erased tenants. @throws LogError */
 export const reportKeys = async (log: Log): Promise<KeyReport> => {
   const wrappers: Record<string, number> = {};
   const tenants: TenantKeys[] = [];

@@ -25,19 +25,19 @@ export type ResealSecretsParts = {
   readonly log: Log;
   readonly vault: Pick<Vault, 'open' | 'seal'>;
   readonly actor: Actor;
-  /** Is called before each secret that is encrypted again. */
+  /** Called before each secret that is encrypted again. */
   readonly onSecret: () => void | Promise<void>;
   readonly onProgress: (line: string) => void;
 };
 
-/** What encrypting the secrets of one stream again needs. */
+/** The parts that encrypting the secrets of one stream again needs. */
 type Resealing = {
   readonly tenant: string;
   readonly log: Log;
   readonly load: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string) => Promise<S>;
   /**
-   * Returns the text, encrypted with the newest key. Returns it unchanged if that key encrypts it already, or if it
-   * cannot be decrypted.
+   * Returns the text, encrypted with the newest key. Returns it unchanged if it is already encrypted with that key, or
+   * if it cannot be decrypted.
    */
   readonly reseal: (location: SecretLocation, sealed: SealedText) => Promise<SealedText>;
   readonly transact: <S, E extends DomainEvent>(aggregate: Aggregate<S, E>, id: string, decide: Decision<S, E>) => Promise<void>;
@@ -88,7 +88,7 @@ const resealAuditKeys = async ({ load, reseal, transact }: Resealing, id: string
   }
 };
 
-/** How the secrets of a stream are encrypted again, by the category of the stream. */
+/** Maps stream categories to functions that encrypt the secrets of a stream again. */
 const RESEAL: Readonly<Record<string, (resealing: Resealing, id: string) => Promise<void>>> = {
   [Integration.category]: resealIntegration,
   [LinkedIdentity.category]: resealIdentity,
@@ -97,7 +97,10 @@ const RESEAL: Readonly<Record<string, (resealing: Resealing, id: string) => Prom
   [AuditKey.category]: resealAuditKeys,
 };
 
-/** The streams that can hold secrets of a tenant. Those of integrations belong to the platform. */
+/**
+ * Returns a pattern for the names of the streams that can contain secrets of a tenant. The streams of integrations
+ * belong to the platform.
+ */
 const patternOf = (tenant: string): string =>
   tenant === PLATFORM
     ? `^${AuditKey.category}-${PLATFORM}\\.`
@@ -105,8 +108,11 @@ const patternOf = (tenant: string): string =>
 
 /**
  * Encrypts the present credentials of a tenant again that are not encrypted with its newest data key, whose id is
- * `kid`. One that a request replaces meanwhile is left alone: it uses the new key already.
- * @returns how many were encrypted again @throws LogError @throws Refusal unavailable
+ * `kid`. If a request replaces a credential meanwhile, the new one is not changed, because it is already encrypted with
+ * that key.
+ * @returns the number of credentials that were encrypted again
+ * @throws LogError
+ * @throws Refusal unavailable
  */
 export const resealSecrets = async (parts: ResealSecretsParts, tenant: string, kid: string): Promise<number> => {
   const { log, vault, actor, onSecret, onProgress } = parts;

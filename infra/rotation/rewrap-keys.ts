@@ -9,7 +9,10 @@ import type { MasterKeys } from '../vault/master-keys.ts';
 import { type KeyPlace, keyStream, metadataOf, readKeyEvents, unwrapKeys, wrapKey, wrapperOf, wrapsOf } from '../vault/wrapped-keys.ts';
 import { findStreams } from './find-streams.ts';
 
-/** What encrypting keys with the master key `to` needs. `onStep` is called before each change, with its name. */
+/**
+ * The parts that encrypting keys with the master key `to` needs. `onStep` is called with the name of each change before
+ * the change is made.
+ */
 export type Rewrapping = {
   readonly log: Log;
   readonly masters: MasterKeys;
@@ -17,7 +20,7 @@ export type Rewrapping = {
   readonly onStep: (step: string) => void | Promise<void>;
 };
 
-/** The streams that store keys, in the order in which they were created. @throws LogError unavailable */
+/** Returns the streams that store keys, in the order in which they were created. @throws LogError unavailable */
 export const findKeyPlaces = async (log: Log): Promise<KeyPlace[]> =>
   (await findStreams(log, { streamPrefixes: [`${Wrapped.category}-`] })).map((stream) => parseStream(stream)!);
 
@@ -50,7 +53,7 @@ const appendRewrapped = async (
   }
 };
 
-/** The events of a stream of keys; an empty list if it was erased. @throws LogError */
+/** Returns the events of a stream of keys; an empty list if the stream was erased. @throws LogError */
 const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
   readKeyEvents(log, place).catch((error: unknown) => {
     if (error instanceof LogError && error.kind === 'gone') return [];
@@ -58,10 +61,11 @@ const eventsOf = (log: Log, place: KeyPlace): Promise<Recorded<WrappedKeyEvent>[
   });
 
 /**
- * Encrypts the keys of a stream with the master key `to`, too, unless they all are. They stay readable with the earlier
- * one.
- * @returns how many keys were encrypted
- * @throws LogError @throws Error with a one-line message for the operator if a key cannot be decrypted
+ * Encrypts the keys of a stream with the master key `to` in addition, so that they can still be decrypted with the
+ * earlier one. Does nothing if all of them already are.
+ * @returns the number of keys that were encrypted
+ * @throws LogError
+ * @throws Error with a one-line message for the operator if a key cannot be decrypted
  */
 export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
   const { log, to, onStep } = rewrapping;
@@ -75,9 +79,9 @@ export const rewrapStream = async (rewrapping: Rewrapping, place: KeyPlace): Pro
 };
 
 /**
- * Hides what was encrypted with other master keys than `to`, so that scavenging removes it from the log. Before, all
- * keys of the stream must be encrypted with `to`.
- * @returns how many keys the stream has
+ * Hides the events with keys that are encrypted with other master keys than `to`, so that scavenging removes them from
+ * the log. Before that, all keys of the stream must be encrypted with `to`.
+ * @returns the number of keys of the stream
  */
 export const hideOldWraps = async (rewrapping: Rewrapping, place: KeyPlace): Promise<number> => {
   const { log, to, onStep } = rewrapping;

@@ -16,15 +16,17 @@ export type DataKeyRotationParts = {
   /** The place of the stored files; null if this platform has none. */
   readonly blobs: BlobPlace | null;
   readonly actor: Actor;
-  /** Is called before each change, with its name. */
+  /** Called with the name of each change before the change is made. */
   readonly onStep?: (step: string) => void | Promise<void>;
-  /** Is called with a line for the operator. */
+  /** Called with a line for the operator. */
   readonly onProgress?: (line: string) => void;
 };
 
 /**
- * Records that the data key of a tenant is to be replaced.
- * @returns the id of the new key @throws LogError gone if the tenant was erased @throws Error if it has no data key
+ * Records that the data key of a tenant must be replaced.
+ * @returns the id of the new key
+ * @throws LogError gone if the tenant was erased
+ * @throws Error if it has no data key
  */
 export const startDataKeyRotation = async ({ record, actor }: DataKeyRotationParts, tenant: string): Promise<string> => {
   if ((await readWrappedKeys(record.log, tenant, DATA_KEY_ID)).length === 0)
@@ -43,7 +45,7 @@ const resealFiles = async (parts: DataKeyRotationParts, tenant: string): Promise
   return resealTenantBlobs({ ...blobs, vault, onReseal, onDamaged: (message) => onProgress(`left as it is: ${message}`) }, tenant);
 };
 
-/** How many files and secrets were encrypted again. */
+/** The numbers of files and secrets that were encrypted again. */
 export type Resealed = { readonly files: number; readonly secrets: number };
 
 const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed> => {
@@ -58,9 +60,10 @@ const replace = async (parts: DataKeyRotationParts, tenant: string, kid: string)
 
 /**
  * Replaces the data key of a tenant: creates the key with the id `kid`, which encrypts from then on, and encrypts the
- * present secrets and the stored files again. Each change can be repeated, also after the process was killed.
- * @returns what was encrypted again; null if the tenant was erased
- * @throws LogError @throws Error with a one-line message for the operator
+ * present secrets and the stored files again. Each step can be repeated, even after the process was killed.
+ * @returns the numbers of files and secrets that were encrypted again; null if the tenant was erased
+ * @throws LogError
+ * @throws Error with a one-line message for the operator
  */
 export const continueDataKeyRotation = async (parts: DataKeyRotationParts, tenant: string, kid: string): Promise<Resealed | null> => {
   const { record, actor, onStep = () => {} } = parts;

@@ -9,27 +9,28 @@ import { findKeyPlaces, hideOldWraps, type Rewrapping, rewrapStream } from './re
 import type { RotationRecord } from './rotation-record.ts';
 
 /**
- * How long new keys can still be encrypted with the old master key after the log says that only the new one counts: a
- * process may have looked before, and its append takes up to ten seconds.
+ * After the log says that only the new master key counts, new keys can still be encrypted with the old one for this
+ * many milliseconds: a process may have read the log before, and its append takes up to ten seconds.
  */
 const GRACE_MS = 15_000;
 
 export type MasterRotationParts = {
   readonly record: RotationRecord;
   readonly masterKeyFile: string;
-  /** Removes hidden events from the disk. @returns what was done, or what the operator must do */
+  /** Removes hidden events from the disk. @returns a line with the result, or with what the operator must do */
   readonly scavenge: () => Promise<string>;
   readonly actor: Actor;
-  /** Is called before each change, with its name. */
+  /** Called with the name of each change before the change is made. */
   readonly onStep?: (step: string) => void | Promise<void>;
-  /** Is called with a line for the operator. */
+  /** Called with a line for the operator. */
   readonly onProgress?: (line: string) => void;
   readonly graceMs?: number;
 };
 
 /**
- * Starts a rotation of the master key, or continues to prepare the present one: creates the next key in a file beside
- * MASTER_KEY_FILE unless it is there, and records the start. @returns the id of the next key
+ * Starts a rotation of the master key, or continues to prepare the present one. Creates the next key in a file beside
+ * MASTER_KEY_FILE if it does not exist, and records the start.
+ * @returns the id of the next key
  * @throws Error with a one-line message for the operator
  */
 export const startMasterRotation = async ({ record, masterKeyFile, actor, onStep = () => {} }: MasterRotationParts): Promise<string> => {
@@ -48,7 +49,7 @@ const isOfLog = (error: unknown): boolean => error instanceof LogError && error.
 type Pass = { readonly places: readonly KeyPlace[]; readonly damaged: readonly string[] };
 
 /**
- * Encrypts all keys with the new master key, too, until there are no others. A damaged key is left as it is.
+ * Encrypts all keys with the new master key, too, until every key is. A damaged key is not changed.
  * @returns the streams of keys that can be decrypted, and the messages about the others
  */
 const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => void): Promise<Pass> => {
@@ -74,7 +75,7 @@ const rewrapAll = async (rewrapping: Rewrapping, onProgress: (line: string) => v
 
 const isNameKey = (place: KeyPlace): boolean => keyStream(place) === keyStream(NAME_KEY);
 
-/** Gives up the old master key: from the first step on, new keys are encrypted with the new one only. */
+/** Stops using the old master key: from the first step on, new keys are encrypted only with the new one. */
 const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts): Promise<number> => {
   const { graceMs = GRACE_MS, onProgress = () => {} } = parts;
   await hideOldWraps(rewrapping, NAME_KEY);
@@ -90,10 +91,11 @@ const giveUpOldKey = async (rewrapping: Rewrapping, parts: MasterRotationParts):
 export type RotationOutcome = 'none' | 'waits-for-confirmation' | 'completed';
 
 /**
- * Continues the rotation of the master key that was started last. Each change can be repeated, so any number of
- * processes may do this, also after one was killed. No request waits for it: a key is encrypted with both master keys
- * until every process knows the new one.
- * @throws LogError @throws Error with a one-line message for the operator
+ * Continues the rotation of the master key that was started last. Each step can be repeated, so any number of processes
+ * may do this, even after one was killed. No request has to wait: a key is encrypted with both master keys until every
+ * process knows the new one.
+ * @throws LogError
+ * @throws Error with a one-line message for the operator
  */
 export const continueMasterRotation = async (parts: MasterRotationParts): Promise<RotationOutcome> => {
   const { record, masterKeyFile, scavenge, actor, onStep = () => {}, onProgress = () => {} } = parts;

@@ -5,12 +5,12 @@ import { openAggregateCache } from '../aggregates/aggregate-cache.ts';
 import { createTransact } from '../aggregates/transact.ts';
 import type { Log } from '../eventstore/event-log.ts';
 
-/** What the log says about rotations of keys. */
+/** The rotations of keys in the log. */
 export type RotationRecord = {
   readonly log: Log;
-  /** @throws LogError unavailable */
+  /** Loads the present rotations. @throws LogError unavailable */
   readonly load: () => Promise<KeyRotation.KeyRotations>;
-  /** Decides on the present rotations, and appends the events. @throws Refusal unavailable */
+  /** Makes a decision about the present rotations, and appends its events. @throws Refusal unavailable */
   readonly transact: (
     decide: Decision<KeyRotation.KeyRotations, KeyRotation.KeyRotationEvent>,
     actor: Actor,

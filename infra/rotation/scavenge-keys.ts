@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The operator of an event store of their own runs this on every node. */
+/** The command that frees disk space in an external event store. Its operator must run it on every node. */
 const CLUSTER_COMMAND = 'curl -X POST http://<node>:2113/admin/scavenge -u admin:<password>';
 
 /**
- * Removes what is encrypted with an old master key from the disk of the embedded event store.
- * @returns a line that says what was done, or what the operator of another event store must do
+ * Removes everything that is encrypted with an old master key from the disk of the embedded event store.
+ * @returns a line with the result or, for another event store, with what its operator must do
  */
 export const scavengeKeys = async (annalsData: string): Promise<string> => {
   const dir = join(annalsData, 'store');

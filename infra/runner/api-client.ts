@@ -58,13 +58,13 @@ type Content = {
   readonly timeoutMs?: number;
 };
 
-/** The body of a POST request: a form, or what is sent as JSON. */
+/** The body of a POST request: a form, or an object that is sent as JSON. */
 type Post = { readonly body: FormData | object; readonly idempotencyKey: string };
 
 /**
  * Creates the client that sends a runner's requests to the HTTP service, with the runner's API key. `outage` reports
- * when the service is lost and regained. The methods throw a Refusal. Only after the code `unavailable` can a retry
- * succeed.
+ * when the service becomes unavailable and available again. The methods throw a Refusal. A retry can succeed only after
+ * the code `unavailable`.
  */
 export const apiClient = ({ url, key, outage }: { url: string; key: string; outage: OutageReport }) => {
   const base = url.replace(/\/+$/, '');
@@ -93,8 +93,9 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   /**
-   * Turns the refusal `not_found` of /me into a message about ANNALS_URL. Every Annals service has /me. If it is not
-   * found, the URL belongs to another service or has a wrong path.
+   * Throws an error with a message about ANNALS_URL if /me was refused as `not_found`. Every Annals service has /me, so
+   * the URL then belongs to another service or has a wrong path.
+   * @throws any other refusal unchanged
    */
   const wrongAddress = (error: Refusal): never => {
     throw error.code === 'not_found' ? new Refusal('not_found', `there is no Annals service at ${base}: correct ANNALS_URL`) : error;
@@ -118,7 +119,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
   };
 
   return {
-    /** Finds the agent with this slug or id; without a name, the agent of the runner key. @throws Refusal */
+    /** Finds the agent with this slug or id. If none is given, returns the agent of the runner key. @throws Refusal */
     find,
     /** Returns the id of the first tenant of the key. @throws Refusal forbidden if it has none */
     tenant: async (): Promise<string> => {
@@ -170,7 +171,7 @@ export const apiClient = ({ url, key, outage }: { url: string; key: string; outa
 export type RunnerApi = ReturnType<typeof apiClient>;
 
 /**
- * Retries work with growing delays while a service is unavailable.
+ * Runs work, and retries it with growing delays while a service is unavailable.
  * @throws any other error at once, and every error after `signal` has been aborted
  */
 export const retryTransient = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {

@@ -15,7 +15,7 @@ export type BrokerConnection = {
   readonly credential: Credential;
   renewAt: number;
   interrupted: PromiseWithResolvers<null>;
-  /** Whether a newer connection has replaced this one. Its end is no outage then. */
+  /** Whether a newer connection has replaced this one, so that its end is not an outage. */
   isReplaced: boolean;
 };
 
@@ -55,7 +55,7 @@ const openConnection = async (credential: Credential, outage: OutageReport): Pro
 };
 
 export type RenewingConnection = {
-  /** Returns the latest connection. Its credentials are still valid. @throws what `issue` throws */
+  /** Returns the latest connection, whose credentials are still valid. @throws the errors of `issue` */
   readonly get: () => Promise<BrokerConnection>;
   readonly latest: () => BrokerConnection | null;
   readonly close: () => Promise<void>;
@@ -63,12 +63,14 @@ export type RenewingConnection = {
 
 export type CredentialSource = {
   readonly issue: () => Promise<Credential>;
-  /** Retries work that fails for a temporary reason. Any other error is thrown and stops the runner. */
+  /** Runs work, and retries it if it fails for a temporary reason. Any other error is thrown and stops the runner. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRenewed: () => void;
-  /** Reports when the broker is lost and regained. */
+  /** Reports when the broker becomes unavailable and available again. */
   readonly outage: OutageReport;
-  /** After a renewal, the old connection stays open for this long, so that its requests can be answered. */
+  /**
+   * After a renewal, the old connection stays open for this many milliseconds, so that its requests can be answered.
+   */
   readonly lingerMs: number;
 };
 

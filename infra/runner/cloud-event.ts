@@ -10,7 +10,7 @@ const CloudEvent = z.looseObject({
   agent: z.string().optional(),
   providerid: z.string().optional(),
   traceparent: z.string().optional(),
-  /** The provider's id of the delivery in messages of earlier versions, which had no `providerid`. */
+  /** The provider's id of the delivery. Only in messages of earlier versions, which had no `providerid`. */
   delivery_id: z.string().default(''),
   datacontenttype: z.string().default(''),
   dataref: z.string().optional(),
@@ -19,7 +19,7 @@ export type CloudEvent = z.output<typeof CloudEvent>;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses the CloudEvent in a message; null if it is none of a version that this runner supports. */
+/** Parses the CloudEvent in a message; null if it is not a CloudEvent of a version that this runner supports. */
 export const parseEvent = (message: Msg): CloudEvent | null => {
   try {
     return CloudEvent.safeParse(JSON.parse(decoder.decode(message.data))).data ?? null;
@@ -35,14 +35,14 @@ export const withBody = ({ dataref: _, ...event }: CloudEvent, body: Uint8Array)
     const text = decoder.decode(body);
     if (isJsonType(event.datacontenttype) && JSON.parse(text) !== undefined) return Buffer.from(`${head},"data":${text}}`);
   } catch {
-    // The body is not valid JSON, even if its content type is JSON. Pass it as base64.
+    // The body is not valid JSON, even if its content type is JSON, so it is passed as base64.
   }
   return Buffer.from(`${head},"data_base64":"${body.toBase64()}"}`);
 };
 
 /**
- * Returns how often a message has been delivered. The count is part of the message's reply subject,
- * `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
+ * Returns how often a message has been delivered, including this time. The count is part of the message's reply
+ * subject, `$JS.ACK.<stream>.<consumer>.<count>.…`. Newer servers insert the domain and the account before the stream.
  */
 export const attemptsOf = ({ reply = '' }: Msg): number => {
   const tokens = reply.split('.');

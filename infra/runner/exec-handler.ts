@@ -7,7 +7,7 @@ import { type CommandRun, runCommand } from './run-command.ts';
 import { openRuntimeFiles } from './runtime-files.ts';
 import { runtimeSource } from './runtime-source.ts';
 
-/** The signals that end the running commands: `kill` sends them SIGTERM, `force` kills them. */
+/** The signals that end the running commands: aborting `kill` sends them SIGTERM, aborting `force` kills them. */
 export type CommandSignals = Pick<CommandRun, 'kill' | 'force'>;
 
 type Options = {
@@ -20,7 +20,7 @@ type Options = {
   readonly report: (line: string) => void;
 };
 
-/** The environment variables that a command gets for an event. */
+/** Returns the environment variables that a command gets for an event. */
 const variablesFor = (slug: string, { event, attempt }: ReceivedEvent): Record<string, string> => ({
   ANNALS_EVENT_ID: event.id,
   ANNALS_DELIVERY_ID: event.providerid ?? event.delivery_id,
@@ -43,7 +43,9 @@ export const execHandler = ({ exec, agent, api, dir, signals, timeoutMs, report 
         ...signals,
       }),
     );
-  /** Runs the command for a benchmark run. What it writes to the file in ANNALS_SCORES is published. */
+  /**
+   * Runs the command for a benchmark run. Publishes the results that the command writes to the file in ANNALS_SCORES.
+   */
   const runBenchmark = async (received: ReceivedEvent): Promise<number | string> => {
     const { ended, fault } = await withResultFile(join(dir, 'results'), received.publishResult, (path) =>
       run(received, { ANNALS_SCORES: path }),

@@ -4,7 +4,7 @@ import { publishLines } from './result-lines.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** The media type of an answer with the results of a benchmark run, one in each line. */
+/** Matches the media type of an answer with the results of a benchmark run, one per line. */
 const RESULT_TYPE = /^application\/(?:jsonl|x-ndjson)\s*(?:;|$)/i;
 
 type Options = { readonly url: string; readonly timeoutMs: number | undefined };
@@ -15,9 +15,9 @@ const failureOf = ({ name, message, cause }: Error, timeoutMs: number): string =
 };
 
 /**
- * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the HTTP binding. A status of 2xx
- * is success; the answer to a benchmark run has its results. After any other, the header Retry-After says when the
- * event is sent again.
+ * Creates the handler that posts the CloudEvent to a URL, in the structured mode of the HTTP binding. A 2xx status is
+ * success; the answer to a benchmark run contains its results. For any other status, the header Retry-After determines
+ * when the event is sent again.
  */
 export const forwardHandler = ({ url, timeoutMs = DEFAULT_TIMEOUT_MS }: Options): EventHandler => {
   const send = async ({ event, json }: ReceivedEvent): Promise<{ readonly response: Response; readonly results: string }> => {

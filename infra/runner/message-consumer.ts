@@ -5,15 +5,19 @@ import { type RunnerAgent, type RunnerApi, retryTransient } from './api-client.t
 import { type CredentialSource, keepConnected, RENEWAL_RETRY_DELAY_MS } from './broker-connection.ts';
 import { createOutageReport } from './outage-report.ts';
 
-/** How long one request to the broker waits for a message. Renewed credentials are used from the next request on. */
+/**
+ * The time in milliseconds that one request to the broker waits for a message. Renewed credentials are used from the
+ * next request on.
+ */
 const PULL_TIMEOUT_MS = 5_000;
 const SETTLE_TIMEOUT_MS = 5_000;
 const MAX_SETTLE_ATTEMPTS = 4;
 const RETRY_DELAY_MS = 500;
 
 /**
- * The status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that there is no
- * message yet. A message has a reply subject, also if another runner had a status stored as a message.
+ * Returns the status code that the server sent instead of a message; 0 if it sent a message. 404 and 408 mean that
+ * there is no message yet. A message has a reply subject, even if its content is a status that another runner caused to
+ * be stored.
  */
 const statusOf = ({ data, reply, headers }: Msg): number => (data.length === 0 && !reply && headers?.code) || 0;
 
@@ -37,7 +41,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
   };
 
   return {
-    /** Waits for the agent's next message. Returns null if none arrived in time. @throws what `issue` throws */
+    /** Waits for the agent's next message. Returns null if none arrives in time. @throws the errors of `issue` */
     pull: async (): Promise<Msg | null> => {
       const { nats, credential, interrupted } = await connection.get();
       const request = JSON.stringify({ batch: 1, expires: nanos(PULL_TIMEOUT_MS) });
@@ -71,7 +75,7 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
     },
     /**
      * Publishes a message and waits until the server has stored it.
-     * @throws Refusal unavailable if it does not confirm that, also after some attempts
+     * @throws Refusal unavailable if the server does not confirm that, even after some attempts
      */
     publish: async (subject: string, message: Uint8Array): Promise<void> => {
       for (let attempt = 1; ; attempt++) {
@@ -102,7 +106,8 @@ export const messageConsumer = (source: Pick<CredentialSource, 'issue' | 'retry'
 export type MessageConsumer = ReturnType<typeof messageConsumer>;
 
 /**
- * Returns the function that opens the messages of an agent. `report` gets a line when the broker is lost or regained.
+ * Returns the function that opens the messages of an agent. `report` is called with a line when the broker becomes
+ * unavailable and available again.
  */
 export const openMessages =
   (api: RunnerApi, agent: RunnerAgent, report: (line: string) => void) =>

@@ -3,11 +3,14 @@ import { Refusal } from '../../domain/refusal.ts';
 /** Whether a retry can succeed, because a service is unavailable. */
 export const isTransient = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable';
 
-/** Reports when a service is lost and when it is regained: one line for each change. */
+/** Reports when a service becomes unavailable and available again: one line for each change. */
 export type OutageReport = {
   readonly lost: (reason: string) => void;
   readonly regained: () => void;
-  /** Runs work that needs the service, and reports whether it is available. @throws what the work throws */
+  /**
+   * Runs work that needs the service, and reports if the availability of the service changes.
+   * @throws the errors of the work
+   */
   readonly watch: <T>(work: () => Promise<T>) => Promise<T>;
 };
 

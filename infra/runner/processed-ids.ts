@@ -2,8 +2,8 @@ import { closeSync, fdatasyncSync, fsyncSync, mkdirSync, openSync, readSync, ren
 import { dirname } from 'node:path';
 
 /**
- * The ids of the events that a runner has processed. When `add` returns, the id is on the disk. Runners add an event's
- * id before they acknowledge its message.
+ * The ids of the events that a runner has processed. When `add` returns, the id is durable. Runners add an event's id
+ * before they acknowledge its message.
  */
 export type ProcessedIds = { readonly has: (id: string) => boolean; readonly add: (id: string) => void };
 
@@ -81,8 +81,8 @@ export const openProcessedIds = (file: string, minRemembered = MIN_REMEMBERED): 
   closeSync(openSync(file, 'a', 0o600));
   sync(dirname(file));
   refresh();
-  // A crash may have left an incomplete last line, to which the next id would be appended. So rewrite the file without
-  // that line.
+  // A crash may have left an incomplete last line, to which the next id would be appended, so the file is rewritten
+  // without that line.
   if (statSync(file).size > readUpTo.size) rewrite(file, ids);
   return {
     has: (id) => {

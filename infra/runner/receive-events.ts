@@ -12,7 +12,7 @@ import type { PublishResult } from './result-lines.ts';
 
 const REDELIVERY_DELAY = { minMs: 1_000, maxMs: 300_000 };
 
-/** An event that a runner has received. `json` is the CloudEvent with its body, however large that is. */
+/** An event that a runner has received. `json` is the CloudEvent with its body, even if the body is large. */
 export type ReceivedEvent = {
   readonly event: CloudEvent;
   readonly json: Uint8Array;
@@ -22,16 +22,16 @@ export type ReceivedEvent = {
 };
 
 /**
- * Why an event was not processed: the beginning of a sentence about it. `delayMs` is when it is tried again; by default
- * a delay that grows with every attempt.
+ * The failure of an event. `reason` is the beginning of a sentence about it. `delayMs` is the delay in milliseconds
+ * before the next attempt; by default it grows with every attempt.
  */
 export type Failure = { readonly reason: string; readonly delayMs?: number | undefined };
 
-/** Processes an event. Returns null if it succeeds. It may not throw. */
+/** Processes an event. Returns null if it succeeds. Must not throw. */
 export type EventHandler = (received: ReceivedEvent) => Promise<Failure | null>;
 
 export type ReceiverOptions = {
-  /** Opens the messages of the agent. Once `ending` is aborted, no credentials are waited for. */
+  /** Opens the messages of the agent. After `ending` is aborted, the consumer no longer waits for credentials. */
   readonly open: (ending: AbortSignal) => MessageConsumer;
   readonly processed: ProcessedIds;
   /** Fetches a body that was too large for its message. @throws Refusal */
@@ -46,7 +46,7 @@ type Receiver = ReceiverOptions & { readonly messages: MessageConsumer };
 
 export type ReceiveLimits = {
   readonly stop: AbortSignal;
-  /** How many events may be processed at the same time. Default: 1. */
+  /** The maximum number of events that are processed at the same time. Default: 1. */
   readonly concurrency?: number | undefined;
   /** The runner ends after this many runs of the handler. By default, it runs until it is stopped. */
   readonly max?: number | undefined;
@@ -60,7 +60,10 @@ const settle = ({ messages, report }: Receiver, message: Msg, acknowledgement: s
     .settle(message, acknowledgement)
     .catch((error: Error) => report(`the broker did not get the acknowledgement: ${error.message}; it delivers the message again`));
 
-/** Returns the function that publishes results of the benchmark run of an event, and adds the id of the run to each. */
+/**
+ * Returns the function that publishes results of the benchmark run in an event. It adds the id of the run to each
+ * result.
+ */
 const resultPublisher =
   ({ messages }: Receiver, { type, tenant = '', agent = '', subject }: CloudEvent): PublishResult =>
   async (result) => {
@@ -78,7 +81,10 @@ const process = async (receiver: Receiver, message: Msg, event: CloudEvent): Pro
   }
 };
 
-/** Reports progress to the broker while an event is processed, so that it does not deliver the message again. */
+/**
+ * Processes an event, and reports progress to the broker meanwhile, so that the broker does not deliver the message
+ * again.
+ */
 const processWithProgress = async (receiver: Receiver, message: Msg, event: CloudEvent): Promise<Failure | null> => {
   const { messages, progressMs = ACK_WAIT_MS / 2 } = receiver;
   const progress = setInterval(() => messages.reportProgress(message), progressMs);
@@ -89,10 +95,10 @@ type Run = 'none' | 'succeeded' | 'failed';
 
 /**
  * Processes one message and sends the broker the result. If the event has been processed before, the message is only
- * acknowledged. If the handler fails, the broker delivers the message again; but that of a cron job is given up,
- * because the settings of the job say whether and when it is tried again. A message that is not a valid CloudEvent is
- * dropped.
- * @returns whether the handler has run, and how
+ * acknowledged. If the handler fails, the broker delivers the message again. But the message of a cron job is given up,
+ * because the settings of the job determine whether and when it is tried again. A message that is not a valid
+ * CloudEvent is dropped.
+ * @returns whether the handler has run, and whether it succeeded
  */
 const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
   const { processed, report } = receiver;
@@ -127,10 +133,10 @@ const handle = async (receiver: Receiver, message: Msg): Promise<Run> => {
 const aborted = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', () => resolve(null), { once: true })));
 
-/** The runs of the handler that may still begin, and whether one has failed. */
+/** The number of runs of the handler that may still start, and whether one has failed. */
 type Budget = { left: number; hasFailed: boolean };
 
-/** Handles messages one after another until `stop` is aborted or no further run may begin. */
+/** Handles messages one after another until `stop` is aborted or no further run may start. */
 const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSignal): Promise<void> => {
   const stopped = aborted(stop);
   while (!stop.aborted && budget.left > 0) {
@@ -143,11 +149,11 @@ const handleMessages = async (receiver: Receiver, budget: Budget, stop: AbortSig
 };
 
 /**
- * Processes the events of an agent until `stop` is aborted, and waits then for those that are being processed. The id
- * of a processed event is on the disk before its message is acknowledged, so the event is not processed again if the
+ * Processes the events of an agent until `stop` is aborted, and then waits for the events that are being processed. The
+ * id of a processed event is durable before its message is acknowledged, so the event is not processed again if the
  * broker delivers the message again.
- * @returns whether the runner has ended after `max` runs of which one has failed
- * @throws Refusal if no credentials can be had
+ * @returns whether the runner has ended because of `max` and at least one run has failed
+ * @throws Refusal if no credentials can be obtained
  */
 export const receiveEvents = async (options: ReceiverOptions, { stop, concurrency = 1, max }: ReceiveLimits): Promise<boolean> => {
   const budget: Budget = { left: max ?? Number.POSITIVE_INFINITY, hasFailed: false };

@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 export type PublishResult = (result: unknown) => Promise<void>;
 
 /**
- * Publishes results that are JSON Lines. Returns what is wrong with the first line that is not a valid result; null if
- * all are valid. The valid ones are published in any case.
+ * Publishes results in JSON Lines. Returns the problem with the first line that is not a valid result; null if all are
+ * valid. Valid results are published even if others are not.
  * @throws the error of the broker
  */
 export const publishLines = async (lines: readonly string[], publish: PublishResult): Promise<string | null> => {
@@ -24,7 +24,7 @@ export const publishLines = async (lines: readonly string[], publish: PublishRes
   return fault;
 };
 
-/** How often the results are published that a command has written. */
+/** Results that a command has written are published at this interval, in milliseconds. */
 const INTERVAL_MS = 1_000;
 const CHUNK_BYTES = 1_048_576;
 
@@ -47,13 +47,13 @@ const readFrom = (path: string, offset: number): Uint8Array => {
 
 const LINE_FEED = 0x0a;
 
-/** How many files this process has created. */
+/** The number of files that this process has created. */
 let count = 0;
 
 /**
- * Creates an empty file that only the owner can read, calls `work` with its absolute path, and publishes the lines that
- * are added to the file, while `work` runs and at its end. Then the file is removed.
- * @returns the result of `work`, and what is wrong with the first line that is not a valid result
+ * Creates an empty file that only the owner can read, and calls `work` with its absolute path. Publishes the lines that
+ * are added to the file, while `work` runs and at its end. Then removes the file.
+ * @returns the result of `work`, and the problem with the first line that is not a valid result
  */
 export const withResultFile = async <T>(
   dir: string,
@@ -66,7 +66,10 @@ export const withResultFile = async <T>(
   let offset = 0;
   let fault: string | null = null;
 
-  /** Publishes the lines after those that are published. A last line without a line feed may still be written. */
+  /**
+   * Publishes the lines that are not published yet. A last line without a line feed may be incomplete, so it is
+   * published only at the end.
+   */
   const publishAdded = async (isComplete: boolean): Promise<void> => {
     const added = readFrom(path, offset);
     const length = isComplete ? added.length : added.lastIndexOf(LINE_FEED) + 1;

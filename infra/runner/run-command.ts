@@ -23,7 +23,9 @@ const KILL_DELAY_MS = 5_000;
 const WATCHED = `{ trap '' TERM INT HUP; read -r _ <&3 || kill -s KILL -- "-$$"; } >/dev/null 2>&1 &
 exec /bin/sh -c "$1" 3<&-`;
 
-/** Ends a command after `timeoutMs`. `end` stops that, and returns whether the time was over. */
+/**
+ * Starts a timer that ends a command after `timeoutMs`. `end` stops the timer, and returns whether the time was over.
+ */
 const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () => void) => {
   let isOver = false;
   let killing: NodeJS.Timeout | undefined;
@@ -35,7 +37,7 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
   return {
     end: (): boolean => {
       for (const each of [timer, killing]) clearTimeout(each);
-      // The shell may have ended before a process that it has started, and that ignores SIGTERM.
+      // The shell may have ended earlier than a process that it has started and that ignores SIGTERM.
       if (isOver) forceEnd();
       return isOver;
     },
@@ -48,7 +50,7 @@ const startTimeLimit = (timeoutMs: number, terminate: () => void, forceEnd: () =
  */
 export const runCommand = ({ exec, input, env, timeoutMs, kill, force }: CommandRun): Promise<number | string> =>
   new Promise((resolve) => {
-    // Run the command in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
+    // The command runs in its own process group, so that Ctrl-C in a terminal reaches only the runner, which lets the
     // command finish.
     const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', exec], {
       detached: true,

@@ -15,12 +15,12 @@ export type { Attachment, End, Message, NewAttachment, NewMessage, NewSession, R
 export { Refusal };
 
 /**
- * A CloudEvent for an agent, as `/asyncapi.json` describes it, with its body however large that is. `data` is a JSON
- * body, `data_base64` any other.
+ * A CloudEvent for an agent, as `/asyncapi.json` describes it. It contains the body even if the body is large: `data`
+ * if it is JSON, otherwise `data_base64`.
  */
 export type RunnerEvent = {
   readonly specversion: '1.0';
-  /** The same in every attempt. */
+  /** The id of the event, which is the same in every attempt. */
   readonly id: string;
   readonly source: string;
   readonly type: string;
@@ -34,7 +34,7 @@ export type RunnerEvent = {
   readonly provider?: string;
   readonly providerevent?: string;
   readonly providerid?: string;
-  /** Absent if the event is no delivery, such as `annals.credential.fulfilled`. */
+  /** The id of the delivery. Absent if the event is not a delivery, such as `annals.credential.fulfilled`. */
   readonly deliveryid?: string;
   readonly integration?: string;
   readonly skill?: string;
@@ -48,14 +48,14 @@ export type RunnerEvent = {
   readonly labels?: string;
   readonly causedby?: string;
   readonly redeliveryof?: string;
-  /** The trace context (W3C) of the request with which the delivery came. */
+  /** The trace context (W3C) of the request that brought the delivery. */
   readonly traceparent?: string;
   readonly datacontenttype?: string;
   readonly data?: unknown;
   readonly data_base64?: string;
 };
 
-/** A handler throws this to have the event delivered again after a delay of its choice, in milliseconds. */
+/** A handler throws this error so that the event is delivered again after a delay of its choice, in milliseconds. */
 export class RetryLater extends Error {
   readonly delayMs: number;
   constructor(delayMs: number, reason = 'it is to be tried again later') {
@@ -74,9 +74,9 @@ export type ConnectOptions = {
   readonly agent?: string;
   /** The directory for the ids of processed events. Default: `.annals/runner`. */
   readonly dir?: string;
-  /** Gets a line when something fails or is regained. By default, it is printed to standard error. */
+  /** Called with a line when something fails or works again. By default, prints the line to standard error. */
   readonly report?: (line: string) => void;
-  /** Aborting this signal stops the runner as soon as the events that are being processed have ended. */
+  /** Aborting this signal stops the runner when the events that are being processed have ended. */
   readonly signal?: AbortSignal;
 };
 
@@ -84,19 +84,23 @@ export type ReceiveOptions = Omit<ReceiveLimits, 'stop'> & { readonly progressMs
 
 /**
  * Processes an event. If it throws, the event is delivered again after a growing delay, at most ten times. An event can
- * be processed twice if the runner dies after its effect, so `id` must lead to one effect only.
+ * be processed twice if the runner ends just after the effect, so a handler should use `id` to have its effect only
+ * once.
  */
 export type Handler = (event: RunnerEvent, context: HandlerContext) => Promise<unknown>;
 
-/** The result of a benchmark task: a score from 0 to 1, or why there is none. The trajectory is any JSON. */
+/**
+ * The result of a benchmark task: a score from 0 to 1, or the reason why there is none. The trajectory can be any JSON.
+ */
 export type TaskResult = Omit<z.input<typeof TaskReport>, 'run_id'>;
 
 export type HandlerContext = {
-  /** How often the event has been delivered, this time included. */
+  /** How often the event has been delivered, including this time. */
   readonly attempt: number;
   /**
-   * Publishes the result of a task of the benchmark run that the event is, and waits until it is stored. The first
-   * result of a task counts. @throws Refusal invalid, too_large, unavailable
+   * Publishes the result of a task if the event is a benchmark run, and waits until it is stored. Only the first result
+   * of a task counts.
+   * @throws Refusal invalid, too_large, unavailable
    */
   readonly reportResult: (result: TaskResult) => Promise<void>;
 };
@@ -118,7 +122,7 @@ const requireSetting = (value: string | undefined, name: string): string => {
   throw new Refusal('not_configured', `${name} is not set`);
 };
 
-/** What an agent needs: the answer of `GET A/runtime`. */
+/** Everything that an agent needs: the answer of `GET A/runtime`. */
 export type AgentSettings = z.output<typeof AgentRuntime>;
 
 const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) => {
@@ -132,8 +136,8 @@ const runtimeReader = (api: RunnerApi, agent: RunnerAgent, stop: AbortSignal) =>
 const printLine = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
 
 /**
- * Connects a runner to the service. While the service is unavailable, this and every method waits for it.
- * @throws Refusal, if the key or the agent is not accepted, as all methods do
+ * Connects a runner to the service. While the service is unavailable, this function and every method waits for it.
+ * @throws Refusal if the key or the agent is not accepted; so do all methods
  */
 export const connectRunner = async (options: ConnectOptions = {}) => {
   const { report = printLine, dir = join('.annals', 'runner'), signal: stop = new AbortController().signal } = options;
@@ -144,9 +148,12 @@ export const connectRunner = async (options: ConnectOptions = {}) => {
   return {
     tenant: agent.tenant,
     agent: { id: agent.agent, slug: agent.slug },
-    /** Reads what the agent needs: settings, models, skills, tools and secrets. It is sent only if it has changed. */
+    /**
+     * Reads everything that the agent needs: settings, models, skills, tools and secrets. The service sends it only if
+     * it has changed.
+     */
     runtime: runtimeReader(api, agent, stop),
-    /** Starts a session. With a key, a repeat after a crash returns the same session. */
+    /** Starts a session. If an Idempotency-Key is given, a repeat after a crash returns the same session. */
     startSession: (session: NewSession = {}, idempotencyKey?: string): Promise<RunnerSession> =>
       startSession({ api, agent, stop }, session, idempotencyKey),
     /**

@@ -36,7 +36,7 @@ export type RunnerOptions = {
 const report = (line: string): void => void process.stderr.write(`annals runner: ${line}\n`);
 
 /**
- * Connects process signals to abort signals: the first process signal stops the runner, the second one sends SIGTERM to
+ * Returns abort signals for process signals: the first process signal stops the runner, the second one sends SIGTERM to
  * the commands, and the third one kills them.
  */
 const processSignals = (): { stop: AbortSignal } & CommandSignals => {
@@ -48,7 +48,7 @@ const processSignals = (): { stop: AbortSignal } & CommandSignals => {
 
 const noSignals = (): CommandSignals => ({ kill: new AbortController().signal, force: new AbortController().signal });
 
-/** Finds the agent, as soon as the service answers. @returns null if `stop` is aborted before @throws Refusal */
+/** Finds the agent when the service answers. @returns null if `stop` is aborted before that @throws Refusal */
 const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<RunnerAgent | null> =>
   retryTransient(() => api.find(agent), stop).catch((error: unknown) => {
     if (stop.aborted) return null;
@@ -56,9 +56,9 @@ const findAgent = (api: RunnerApi, agent: string, stop: AbortSignal): Promise<Ru
   });
 
 /**
- * Runs a command for each message that delivers an event to an agent, or posts the event to a URL, again and again
- * until that succeeds. Then the runner writes the event's id to the disk, and only after that acknowledges the message.
- * So the event is not processed again if the broker delivers the message again.
+ * Runs a command for each message that delivers an event to an agent, or posts the event to a URL, and repeats this
+ * until it succeeds. Then writes the event's id to the disk, and only after that acknowledges the message. So the event
+ * is not processed again if the broker delivers the message again.
  * @returns the exit code: 1 if the runner has ended after `max` runs and one of them has failed
  * @throws Refusal with a message of one line, if the runner cannot start
  */

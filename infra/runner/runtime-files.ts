@@ -5,11 +5,11 @@ import { findProcess } from '../supervision/os-process.ts';
 /** The runtime of an agent as the service sent it: JSON with secrets, and its ETag. */
 export type Runtime = { readonly body: string; readonly etag: string };
 
-/** Gives each run of a command a file of its own with the runtime of the agent. */
+/** Creates files with the runtime of the agent: a separate one for each run of a command. */
 export type RuntimeFiles = {
   /**
    * Writes the runtime to a new file that only the owner can read, calls `work` with its absolute path, and then
-   * removes the file, also if `work` fails.
+   * removes the file, even if `work` fails.
    */
   readonly withFile: <T>(runtime: Runtime, work: (path: string) => Promise<T>) => Promise<T>;
 };
@@ -17,13 +17,15 @@ export type RuntimeFiles = {
 const SUFFIX = '.runtime.json';
 const FILE_NAME = /^(\d+)\.([A-Za-z0-9]+)\.\d+\.runtime\.json$/;
 
-/** Identifies a running process in a file name: pids are reused, but never with the same start time. */
+/**
+ * Returns a text that identifies a running process in a file name. It contains the start time, because pids are reused.
+ */
 const processMark = (pid: number): string | null => {
   const found = findProcess(pid);
   return found ? `${pid}.${found.start.replace(/[^A-Za-z0-9]/g, '')}` : null;
 };
 
-/** Removes the files of runners that have ended without removing them, for example by SIGKILL. */
+/** Removes the files of runners that ended without removing them, for example because of SIGKILL. */
 const removeStaleFiles = (dir: string): void => {
   for (const name of readdirSync(dir)) {
     const [, pid, start] = FILE_NAME.exec(name) ?? [];
@@ -31,7 +33,7 @@ const removeStaleFiles = (dir: string): void => {
   }
 };
 
-/** The files of this process that exist at present, and how many it has created. */
+/** The files of this process that exist at present. `count` is the number of files that it has created. */
 const openFiles = new Set<string>();
 let count = 0;
 
@@ -43,8 +45,8 @@ const remove = (path: string): void => {
 const removeAll = (): void => openFiles.forEach(remove);
 
 /**
- * Opens the directory for the files, which only the owner can read, and removes stale ones. Files that are left when
- * the process exits are removed then.
+ * Opens the directory for the files, which only the owner can read, and removes stale files. When the process exits, it
+ * removes its remaining files.
  */
 export const openRuntimeFiles = (dir: string): RuntimeFiles => {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -2,11 +2,11 @@ import type { RunnerAgent } from './api-client.ts';
 import { isTransient } from './outage-report.ts';
 import type { Runtime, RuntimeFiles } from './runtime-files.ts';
 
-/** Gives the runs of a command the runtime of the agent. */
+/** Provides the runtime of the agent to the runs of a command. */
 export type RuntimeSource = {
   /**
    * Calls `run` with the environment variable ANNALS_RUNTIME: the path of a file with the present runtime, which exists
-   * until `run` ends. Without a runner key there is no such variable.
+   * until `run` ends. If the runner has no runner key, there is no such variable.
    * @throws Refusal if the service does not give the runtime to this runner
    */
   readonly withVariables: <T>(run: (variables: Readonly<Record<string, string>>) => Promise<T>) => Promise<T>;
@@ -21,8 +21,8 @@ type Options = {
 };
 
 /**
- * Creates the source. Before each run it asks the service whether the runtime has changed. While the service is
- * unavailable, runs get the latest known runtime.
+ * Creates the source. Before each run, it asks the service whether the runtime has changed. While the service is
+ * unavailable, runs get the last known runtime.
  */
 export const runtimeSource = ({ agent, fetch, files, report }: Options): RuntimeSource => {
   let known: Runtime | null = null;

@@ -14,12 +14,15 @@ export type NewMessage = z.input<typeof MessageAppend>;
 export type End = z.input<typeof SessionEnd>;
 export type NewAttachment = { readonly filename: string; readonly bytes: Uint8Array };
 
-/** Every request that fails for a temporary reason is repeated, and has its effect once. */
+/**
+ * A session that a runner has started. A request that fails for a temporary reason is repeated, and takes effect only
+ * once.
+ */
 export type RunnerSession = {
   readonly id: string;
-  /** The session as it was when it was started. */
+  /** The session in its state at the start. */
   readonly started: Session;
-  /** Appends a message, with the tokens and the cost of the model if there are any. */
+  /** Appends a message, with the tokens and the cost of a language model if it used one. */
   readonly append: (message: NewMessage) => Promise<Message>;
   /** Appends a message of the agent after which the session waits for the next one. */
   readonly wait: (content: string) => Promise<Message>;
@@ -29,7 +32,7 @@ export type RunnerSession = {
   readonly cancel: (end?: End) => Promise<Session>;
 };
 
-/** The service answers with more fields. They are those of its OpenAPI document. */
+/** Returns the schema of an answer. The type of the answer is that of the OpenAPI document; only the id is checked. */
 const answerOf = <T extends { id: string }>() => z.looseObject({ id: z.string() }) as unknown as z.ZodType<T>;
 
 type Client = { readonly api: RunnerApi; readonly agent: RunnerAgent; readonly stop: AbortSignal };
@@ -45,7 +48,7 @@ const formOf = ({ filename, bytes }: NewAttachment): FormData => {
   return form;
 };
 
-/** Starts a session of the agent. @throws Refusal, as all its methods do */
+/** Starts a session of the agent. @throws Refusal; so do all methods of the session */
 export const startSession = async (client: Client, session: NewSession, idempotencyKey?: string): Promise<RunnerSession> => {
   const { tenant, agent } = client.agent;
   const post = poster(client);

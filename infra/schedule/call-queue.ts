@@ -4,12 +4,12 @@ type Call = () => Promise<void>;
 type HostCalls = { running: number; readonly waiting: Call[] };
 
 /**
- * Runs calls of other hosts, a limited number at the same time. The others wait: those of one host in their order, the
- * hosts in turn. So a host that answers slowly does not delay the calls of the others.
+ * Creates a queue that runs calls to other hosts, a limited number at the same time. The calls to one host keep their
+ * order, and the hosts take turns. So a host that answers slowly does not delay the calls to other hosts.
  */
 export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
   const hosts = new Map<string, HostCalls>();
-  /** The hosts with a call that waits only for one of the `total` places. */
+  /** The hosts with a call that only waits for one of the `total` places. */
   const ready = new Set<string>();
   let running = 0;
 
@@ -40,7 +40,7 @@ export const createCallQueue = ({ total, perHost }: PlaceLimits) => {
     }
   };
 
-  /** Runs the call as soon as there is a place. It must not reject. */
+  /** Runs the call when there is a place for it. The call must not reject. */
   const add = (host: string, call: Call): void => {
     const calls = hosts.get(host) ?? { running: 0, waiting: [] };
     hosts.set(host, calls);

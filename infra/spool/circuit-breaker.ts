@@ -2,8 +2,8 @@ const MAX_FAILURES = 3;
 const PROBE_INTERVAL_MS = 1_000;
 
 /**
- * Decides whether calls to a service are worth their time. After three failures in a row it is open, and closes with
- * the next success. While it is open, one call per second may still try.
+ * Decides whether calls to a service are worth their time. After three consecutive failures, the breaker is open; the
+ * next success closes it. While it is open, one call per second may still try.
  */
 export type CircuitBreaker = {
   readonly isOpen: () => boolean;
@@ -13,7 +13,7 @@ export type CircuitBreaker = {
   readonly failed: () => void;
 };
 
-/** `now` returns milliseconds. */
+/** Creates a circuit breaker. `now` returns milliseconds. */
 export const createCircuitBreaker = (now: () => number = () => performance.now()): CircuitBreaker => {
   let failures = 0;
   let triedAt = Number.NEGATIVE_INFINITY;

@@ -7,15 +7,15 @@ import { deliveryOf, type SpooledDelivery } from './spooled-delivery.ts';
 
 const PAGE = { rows: 512, bytes: 8 * 1024 ** 2 };
 const ONE = { rows: 1, bytes: 1 };
-/** The most deliveries of one integration that are recorded at the same time. */
+/** The maximum number of deliveries of one integration that are recorded at the same time. */
 const MAX_WINDOW = 32;
 const MAX_FAILED = 1_000;
 const RETRY_DELAY = { minMs: 250, maxMs: 2_000, jitter: 0.25 };
 
 /**
- * What became of a delivery: recorded now, or recorded before. `refused` means that it can never be recorded.
- * `unavailable` means that it has to be tried again, and so does `key_unreadable`: only the data key of its tenant is
- * the reason, not the event store.
+ * The result for a delivery. `recorded`: recorded now. `known`: recorded before. `erased`: its tenant was erased.
+ * `refused`: it can never be recorded. `unavailable`: it must be tried again. `key_unreadable`: it must be tried again,
+ * too, but the reason is the data key of its tenant, not the event store.
  */
 export type DrainResult = 'recorded' | 'known' | 'erased' | { readonly refused: string } | 'unavailable' | 'key_unreadable';
 
@@ -24,19 +24,19 @@ const isToBeTriedAgain = (result: DrainResult): boolean => result === 'unavailab
 export type DrainOptions = {
   readonly spool: Spool;
   readonly breaker: CircuitBreaker;
-  /** Records a delivery with its event id, which recognises an earlier attempt. Never rejects. */
+  /** Records a delivery with its event id, by which the log recognises an earlier attempt. Never rejects. */
   readonly record: (delivery: SpooledDelivery) => Promise<DrainResult>;
   readonly onDrained: (result: 'recorded' | 'known' | 'erased' | 'parked') => void;
   readonly logger: Pick<Logger, 'warn'>;
 };
 
-/** The places of the rows that can be removed, and whether the event store has failed to record one. */
+/** The numbers of the rows that can be removed, and whether the event store has failed to record a delivery. */
 type Drained = { readonly done: readonly number[]; readonly hasStoreFailed: boolean };
 
 /**
- * The state of one drain. `window` is how many deliveries of one integration are recorded at the same time. `failed`
- * has the integrations whose deliveries could not be recorded lately: others are tried before them, because the reason
- * may concern only them, for example the data key of their tenant.
+ * The state of one drain. `window` is the number of deliveries of one integration that are recorded at the same time.
+ * `failed` has the integrations whose deliveries recently could not be recorded. Other integrations are tried first,
+ * because the reason may concern only these, for example the data key of their tenant.
  */
 type Drain = DrainOptions & { window: number; readonly failed: Set<string> };
 
@@ -55,8 +55,9 @@ const settle = async ({ spool, onDrained, logger }: Drain, { seq, entry }: Waiti
 };
 
 /**
- * Records the deliveries of one integration in their order. A few are sent at the same time: the event store handles
- * the appends of one connection in order. After a failure the window is one again, so that the order is kept.
+ * Records the deliveries of one integration in their order. A few are sent at the same time, because the event store
+ * handles the appends of one connection in order. After a failure, only one is sent at a time, so that the order is
+ * kept.
  */
 const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]): Promise<Drained> => {
   const done: number[] = [];
@@ -77,8 +78,9 @@ const drainIntegration = async (drain: Drain, entries: readonly WaitingEntry[]):
 };
 
 /**
- * Records the deliveries that wait longest, those of different integrations at the same time. After a failure, tries
- * only one. @returns what to do before the next page: nothing if some were recorded, or others can be tried; else wait
+ * Records the deliveries that have waited longest; those of different integrations at the same time. After a failure,
+ * tries only one.
+ * @returns the next step: 'recorded' and 'try others' mean that the next page can follow at once, 'wait' means a pause
  */
 const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wait'> => {
   const { spool, breaker, failed } = drain;
@@ -96,7 +98,7 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
     breaker.failed();
     return 'wait';
   }
-  // The event store can be reached again, so that was the reason of the failures.
+  // The event store can be reached again. The failures were caused by its outage, and not by the integrations.
   if (breaker.isOpen()) failed.clear();
   breaker.succeeded();
   if (done.length > 0) await spool.remove(done);
@@ -104,7 +106,7 @@ const drainPage = async (drain: Drain): Promise<'recorded' | 'try others' | 'wai
 };
 
 /**
- * Records what waits in the spool, in order for each integration, whenever the event store can be reached. Its attempts
+ * Records the deliveries in the spool when the event store can be reached, in order for each integration. Its attempts
  * are also the probes that close the circuit breaker. `close` ends after the page that is being recorded.
  */
 export const startSpoolDrain = (options: DrainOptions): { readonly close: () => Promise<void> } => {

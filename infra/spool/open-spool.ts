@@ -10,30 +10,33 @@ const NO_STATUS: SpoolStatus = { rows: 0, bytes: 0, parked: 0, oldestAt: null, c
 
 /** A durable queue of the deliveries that the event store could not record, in a file of this process. */
 export type Spool = {
-  /** Resolves when the file is open, or cannot be opened. Before, `hasWaiting` does not know what waits in it. */
+  /**
+   * Resolves when the file is open, or cannot be opened. Before that, `hasWaiting` does not know which deliveries it
+   * contains.
+   */
   readonly opened: Promise<void>;
-  /** Resolves when the delivery is on the disk, or cannot be written. Never rejects. */
+  /** Resolves when the delivery is durable, or cannot be written. Never rejects. */
   readonly put: (entry: SpoolEntry) => Promise<PutResult>;
-  /** Whether deliveries of this integration wait, so that later ones must queue behind them. */
+  /** Whether deliveries of this integration wait. If so, later ones must be queued behind them. */
   readonly hasWaiting: (integration: string) => boolean;
-  /** Counts a delivery of this integration as recorded. Its row is removed later, with `remove`. */
+  /** Counts a delivery of this integration as recorded. Its row is removed later by `remove`. */
   readonly settle: (integration: string) => void;
-  /** The entries that wait longest, in the order of `put`. @throws Error if the file cannot be read */
+  /** Returns the entries that have waited longest, in the order of `put`. @throws Error if the file cannot be read */
   readonly first: (page: SpoolPage) => Promise<WaitingEntry[]>;
-  /** @throws Error if the file cannot be written; the rows are then still there */
+  /** Removes rows. @throws Error if the file cannot be written; the rows then still exist */
   readonly remove: (seqs: readonly number[]) => Promise<void>;
-  /** Keeps a delivery for the operator, but no longer tries to record it. @throws Error */
+  /** Keeps a delivery for the operator, without trying to record it again. @throws Error */
   readonly park: (seq: number, reason: string) => Promise<void>;
   readonly status: () => SpoolStatus;
   /** Resolves when deliveries wait, or the signal is aborted. */
   readonly untilFilled: (signal: AbortSignal) => Promise<void>;
-  /** Closes the file. What waits in it is recorded after the next start, or by another process. */
+  /** Closes the file. Its deliveries are recorded after the next start, or by another process. */
   readonly close: () => Promise<void>;
 };
 
 export type SpoolOptions = SpoolStorageOptions & { readonly logger: Pick<Logger, 'warn'> };
 
-/** Counts the waiting deliveries of each integration. */
+/** Creates a counter of the waiting deliveries of each integration. */
 const createWaitingCounts = () => {
   const counts = new Map<string, number>();
   const add = (integration: string, rows: number): void => {
@@ -44,7 +47,7 @@ const createWaitingCounts = () => {
   return { add, has: (integration: string): boolean => counts.size > 0 && counts.has(integration), clear: () => counts.clear() };
 };
 
-/** Creates a signal that resolves every waiting promise when it is given. */
+/** Creates a signal. Giving the signal resolves all promises that wait for it. */
 const createWakeUp = () => {
   const waiting = new Set<() => void>();
   return {
@@ -66,7 +69,7 @@ const createWakeUp = () => {
 
 /**
  * Opens the spool: a file of this process in the directory, which the process locks. Takes over the files of processes
- * that have ended. Until the file is open, and if it cannot be opened, every delivery is refused.
+ * that have ended. While the file is not open, or if it cannot be opened, every delivery is refused.
  */
 export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
   const waiting = createWaitingCounts();
@@ -85,7 +88,7 @@ export const openSpool = ({ logger, ...storage }: SpoolOptions): Spool => {
     },
     onStatus: (next) => {
       status = next ?? NO_STATUS;
-      // When the thread runs again, it sends the counts of the rows that are on the disk.
+      // The counts are cleared, because the thread sends the counts of the stored rows when it runs again.
       if (!next) waiting.clear();
       if (!next) opening.resolve();
       if (status.rows > 0) filled.give();

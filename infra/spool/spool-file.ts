@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { SealedEntry } from './spooled-delivery.ts';
 
-/** The SQLite result codes that matter here. The lowest byte is the kind of error, the rest the details. */
+/** SQLite result codes. The lowest byte is the kind of the error, the rest are details. */
 const SQLITE_FULL = 13;
 const [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC] = [1_034, 1_290];
 
@@ -21,20 +21,20 @@ create table if not exists deliveries (
 
 const COLUMNS = 'tenant, integration, delivery, event_id as eventId, at, kid, content';
 
-/** The most that one file may hold. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
+/** The maximum content of one file. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
 export type SpoolLimits = { readonly rows: number; readonly bytes: number };
 
-/** Which rows to read. Those of the integrations in `except` are left out. */
+/** Selects the rows to read. Rows of the integrations in `except` are left out. */
 export type SpoolPage = SpoolLimits & { readonly except?: readonly string[] };
 
 export type SpoolRow = SealedEntry & { readonly seq: number };
 
-/** What became of a row: written, present already, or refused because the file has reached a limit. */
+/** The result for a row: written, already present, or refused because the file has reached a limit. */
 export type Insertion = 'stored' | 'known' | 'full';
 
 /**
- * `rows` and `bytes` count the deliveries that wait; `parked` counts those that the event store has refused for good.
- * `oldestAt` is the time of receipt of the first one that waits, in Unix milliseconds; null if there is none.
+ * `rows` and `bytes` count the waiting deliveries; `parked` counts those that the event store has refused permanently.
+ * `oldestAt` is the time of receipt of the oldest waiting delivery, in Unix milliseconds; null if there is none.
  */
 export type SpoolCounts = { readonly rows: number; readonly bytes: number; readonly parked: number; readonly oldestAt: number | null };
 
@@ -42,8 +42,8 @@ export type SpoolCounts = { readonly rows: number; readonly bytes: number; reado
 export const isSpoolFull = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_FULL;
 
 /**
- * Whether the disk has failed to flush a write. What is on the disk is unknown then, so nothing may be added to the
- * file any more: the next flush could succeed although the disk has lost this write.
+ * Whether the disk has failed to flush a write. In this case, the content of the disk is unknown, and nothing may be
+ * added to the file any more: the next flush could succeed although the disk has lost this write.
  */
 export const isFlushFailure = (error: unknown): boolean =>
   [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC].includes((error as { errcode?: number }).errcode ?? 0);
@@ -55,8 +55,9 @@ const COUNTS = `select count(*) filter (where error is null) as rows, count(*) f
 const countsOf = (database: DatabaseSync): SpoolCounts => ({ ...(database.prepare(COUNTS).get() as SpoolCounts) });
 
 /**
- * Opens a file of the spool, and creates it if it does not exist. Each change is on the disk when the method returns.
- * All methods block. @throws Error if the file cannot be opened
+ * Opens a file of the spool, and creates it if it does not exist. Each change is durable when the method returns. All
+ * methods block.
+ * @throws Error if the file cannot be opened
  */
 export const openSpoolFile = (path: string) => {
   const database = new DatabaseSync(path, { timeout: 2_000 });
@@ -87,7 +88,11 @@ export const openSpoolFile = (path: string) => {
   };
 
   return {
-    /** Adds rows in one transaction. @returns what became of each @throws Error, then none of them is added */
+    /**
+     * Adds rows in one transaction.
+     * @returns for each row, whether it was added; false if it was already present
+     * @throws Error; no row is then added
+     */
     add: (rows: readonly SealedEntry[]): boolean[] =>
       inTransaction(() =>
         rows.map(
@@ -95,7 +100,10 @@ export const openSpoolFile = (path: string) => {
             insert.run(tenant, integration, delivery, eventId, at, kid, content).changes === 1,
         ),
       ),
-    /** The first rows that wait: at most `rows`, and not more than `bytes` except for a single row. */
+    /**
+     * Returns the first waiting rows: at most `rows`, with at most `bytes` bytes. A single larger row is returned
+     * alone.
+     */
     first: ({ rows, bytes, except = [] }: SpoolPage): SpoolRow[] => {
       const found: SpoolRow[] = [];
       let size = 0;
@@ -109,15 +117,15 @@ export const openSpoolFile = (path: string) => {
     /** Removes waiting rows. @returns the size of their contents */
     remove: (seqs: readonly number[]): number =>
       inTransaction(() => seqs.reduce((sum, seq) => sum + ((remove.get(seq) as { bytes: number } | undefined)?.bytes ?? 0), 0)),
-    /** Keeps a row, but passes over it from now on. @returns the size of its content */
+    /** Keeps a row, but no longer returns it as waiting. @returns the size of its content */
     park: (seq: number, reason: string): number => (park.get(reason, seq) as { bytes: number }).bytes,
-    /** Lets every parked row wait again. */
+    /** Makes all parked rows wait again. */
     unpark: (): void => database.exec('update deliveries set error = null where error is not null'),
     counts: (): SpoolCounts => countsOf(database),
     oldestAt: (): number | null => (oldest.get() as { at: number } | undefined)?.at ?? null,
     rowsByIntegration: (): [string, number][] =>
       (byIntegration.all() as { integration: string; rows: number }[]).map(({ integration, rows }) => [integration, rows]),
-    /** Gives the space of removed rows back to the file system. */
+    /** Returns the space of removed rows to the file system. */
     shrink: (): void => database.exec('vacuum; pragma wal_checkpoint(truncate)'),
     close: (): void => database.close(),
   };

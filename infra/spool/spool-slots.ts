@@ -8,18 +8,18 @@ const FILE = /^(\d{1,2})\.db$/;
 /** A file of the spool that only this process may write, until it releases the lock or ends. */
 export type SpoolSlot = { readonly number: number; readonly path: string; readonly release: ProcessLock['release'] };
 
-/** The directory of the spool in a data directory. */
+/** Returns the directory of the spool in a data directory. */
 export const spoolDirectory = (annalsData: string): string => join(annalsData, 'spool');
 
 const pathOf = (dir: string, number: number): string => join(dir, `${number}.db`);
 
-/** Locks a slot. @returns undefined if another process has it */
+/** Locks a slot. @returns undefined if another process has locked it */
 export const lockSlot = (dir: string, number: number): SpoolSlot | undefined => {
   const lock = lockFile(join(dir, `${number}.lock`));
   return lock && { number, path: pathOf(dir, number), release: lock.release };
 };
 
-/** Locks the first slot that no process uses. @throws Error if there is none */
+/** Locks the first slot that no other process has locked. @throws Error if there is none */
 export const lockFreeSlot = (dir: string): SpoolSlot => {
   for (let number = 0; number < MAX_SLOTS; number++) {
     const slot = lockSlot(dir, number);
@@ -28,7 +28,7 @@ export const lockFreeSlot = (dir: string): SpoolSlot => {
   throw new Error(`${MAX_SLOTS} processes use the spool in ${dir}`);
 };
 
-/** The numbers of the slots that have a file. */
+/** Returns the numbers of the slots that have a file. */
 export const slotsWithFile = (dir: string): number[] =>
   existsSync(dir)
     ? readdirSync(dir)

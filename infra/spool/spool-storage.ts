@@ -13,25 +13,28 @@ import {
 import { lockFreeSlot, lockSlot, type SpoolSlot, slotsWithFile } from './spool-slots.ts';
 import { openEntry, type SpoolEntry, sealEntry } from './spooled-delivery.ts';
 
-/** What one process may hold. Half an hour of 50 deliveries per second, of 2 KB each, takes a tenth of it. */
+/**
+ * The maximum content of the spool of one process. Half an hour of 50 deliveries per second, of 2 KB each, takes a
+ * tenth of it.
+ */
 const LIMITS: SpoolLimits = { rows: 1_000_000, bytes: 4 * 1024 ** 3 };
-/** The spool leaves this much of the disk free: in the embedded mode, the event store and the database need it. */
+/** The spool leaves this many bytes of the disk free, because the embedded event store and the database need them. */
 const MIN_FREE_BYTES = 32 * 1024 ** 2;
 const FREE_SPACE_TTL_MS = 250;
 const ADOPTED_AT_ONCE: SpoolLimits = { rows: 1_000, bytes: 16 * 1024 ** 2 };
-/** A file that was larger than this gives its space back when it is empty. */
+/** A file that was larger than this many bytes returns its space to the file system when it is empty. */
 const SHRINK_ABOVE_BYTES = 16 * 1024 ** 2;
 
 /** `canTake` is false if the last deliveries could not be written, or if the disk or the file is full. */
 export type SpoolStatus = SpoolCounts & { readonly canTake: boolean };
 
-/** A delivery that waits, and its place in the file. */
+/** A waiting delivery, and the number of its row in the file. */
 export type WaitingEntry = { readonly seq: number; readonly entry: SpoolEntry };
 
 export type SpoolStorageOptions = {
   readonly dir: string;
   readonly key: NamedKey;
-  /** Keys that decrypt what was written with them before. */
+  /** Earlier keys. They decrypt the rows that were written with them. */
   readonly olderKeys?: readonly NamedKey[];
   readonly limits?: SpoolLimits;
   readonly minFreeBytes?: number;
@@ -39,7 +42,8 @@ export type SpoolStorageOptions = {
 
 /**
  * Opens the file of this process in the directory of the spool, creates both if they do not exist, and locks the file.
- * All methods block, so they belong in a thread of their own. @throws Error if the directory cannot be used
+ * All methods block, so they must run in a separate thread.
+ * @throws Error if the directory cannot be used
  */
 export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, minFreeBytes = MIN_FREE_BYTES }: SpoolStorageOptions) => {
   makeDirectory(dir);
@@ -50,7 +54,10 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   let { rows, bytes, parked } = file.counts();
   let peakBytes = bytes;
   let hasFailed = false;
-  /** Set when the disk has failed to flush a write: nothing is added until the file is empty and was opened again. */
+  /**
+   * Set when the disk has failed to flush a write. From then on, nothing is added until the file is empty and has been
+   * opened again.
+   */
   let isReadOnly = false;
   let freeBytes = 0;
   let freeBytesAt = Number.NEGATIVE_INFINITY;
@@ -84,7 +91,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     isReadOnly ||= isFlushFailure(error);
   };
 
-  /** Adds sealed rows that fit. @throws Error if the file cannot be written; none of them is added then */
+  /** Adds the encrypted rows that fit. @throws Error if the file cannot be written; no row is then added */
   const add = (sealed: Parameters<typeof file.add>[0]): Insertion[] => {
     const size = sealed.reduce((sum, { content }) => sum + content.length, 0);
     if (isReadOnly || !hasRoom(sealed.length, size)) return sealed.map(() => 'full');
@@ -103,8 +110,8 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
   };
 
   /**
-   * Moves some rows of a dead process to the file of this one, as far as they fit. @returns the integration of each new
-   * row
+   * Moves rows from the file of an ended process to the file of this one, as many as fit.
+   * @returns the integration of each moved row
    */
   const moveFrom = (other: SpoolSlot): string[] => {
     const source = openSpoolFile(other.path);
@@ -113,7 +120,8 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
       const moved = source.first(ADOPTED_AT_ONCE);
       const added = add(moved);
       if (moved.length === 0 || added.includes('full')) return [];
-      // If this process ends between the two transactions, the rows are in both files. Both hold the same event ids.
+      // If this process ends between the two transactions, both files contain the rows. That is safe, because the event
+      // ids are the same.
       source.remove(moved.map(({ seq }) => seq));
       return moved.flatMap(({ integration }, index) => (added[index] === 'stored' ? [integration] : []));
     } finally {
@@ -123,7 +131,7 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
 
   return {
     put: (entries: readonly SpoolEntry[]): Insertion[] => add(entries.map((entry) => sealEntry(key, entry))),
-    /** The first entries that wait. Parks those that cannot be decrypted. */
+    /** Returns the first waiting entries. Parks entries that cannot be decrypted. */
     first: (page: SpoolPage, onUnreadable: (reason: string) => void): WaitingEntry[] =>
       file.first(page).flatMap(({ seq, ...sealed }) => {
         try {
@@ -144,8 +152,8 @@ export const openSpoolStorage = ({ dir, key, olderKeys = [], limits = LIMITS, mi
     },
     park,
     /**
-     * Moves some rows of processes that have ended to the file of this one. @returns the integration of each new row;
-     * an empty list if there are no more
+     * Moves rows from the files of ended processes to the file of this one.
+     * @returns the integration of each moved row; an empty list if there are no more
      */
     adopt: (): string[] =>
       slotsWithFile(dir).flatMap((number) => {

@@ -7,7 +7,9 @@ const storage = openSpoolStorage(workerData as SpoolStorageOptions);
 
 const warn = (warning: string): void => parentPort!.postMessage({ warning } satisfies SpoolMessage);
 
-/** What the thread does. It blocks on the disk, so that the thread that serves requests does not. */
+/**
+ * The functions that the thread runs. They wait for the disk, so they must not run in the thread that serves requests.
+ */
 const tasks = {
   put: (entries: readonly SpoolEntry[]) => storage.put(entries),
   first: (page: SpoolPage) => storage.first(page, warn),
@@ -20,7 +22,7 @@ const tasks = {
 export type SpoolTasks = typeof tasks;
 export type SpoolRequest = { readonly id: number; readonly name: keyof SpoolTasks; readonly input: unknown };
 
-/** What the thread sends: once at its start, after each request, and for the log. */
+/** The messages of the thread: one at its start, one after each request, and lines for the log. */
 export type SpoolMessage =
   | { readonly waiting: readonly (readonly [integration: string, rows: number])[]; readonly status: SpoolStatus }
   | { readonly id: number; readonly result: unknown; readonly status: SpoolStatus | null }

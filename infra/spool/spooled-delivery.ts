@@ -15,7 +15,7 @@ export type SpooledDelivery = Omit<NewDelivery, 'integration'> & {
   readonly eventId: string;
 };
 
-/** What identifies a delivery in the spool. All of these ids are random or derived with a secret key. */
+/** The ids that identify a delivery in the spool. They are all random, or derived with a secret key. */
 export type SpoolIdentity = {
   readonly tenant: string;
   readonly integration: string;
@@ -23,10 +23,10 @@ export type SpoolIdentity = {
   readonly eventId: string;
 };
 
-/** A delivery on its way into the spool. `at` is the time of receipt in Unix milliseconds, and `facts` is JSON text. */
+/** A delivery to be stored in the spool. `at` is the time of receipt in Unix milliseconds, and `facts` is JSON text. */
 export type SpoolEntry = SpoolIdentity & { readonly at: number; readonly facts: string; readonly body: ReceivedBody };
 
-/** A row of the spool. `content` is sealed with the key `kid`. */
+/** A row of the spool. `content` is encrypted with the key `kid`. */
 export type SealedEntry = SpoolIdentity & { readonly at: number; readonly kid: string; readonly content: Uint8Array };
 
 type Facts = Omit<SpooledDelivery, 'integration' | 'id' | 'eventId' | 'body'>;
@@ -45,7 +45,7 @@ export const entryOf = (delivery: SpooledDelivery): SpoolEntry => {
   };
 };
 
-/** The opposite of `entryOf`. */
+/** Converts an entry back to a delivery (see `entryOf`). */
 export const deliveryOf = ({ tenant, integration, delivery, eventId, facts, body }: Omit<SpoolEntry, 'at'>): SpooledDelivery => ({
   ...(JSON.parse(facts) as Facts),
   integration: { id: integration, tenant_id: tenant },
@@ -54,7 +54,7 @@ export const deliveryOf = ({ tenant, integration, delivery, eventId, facts, body
   body,
 });
 
-/** Authenticated with the content, so that no content can be moved to another row. */
+/** Returns the data that are authenticated with the content, so that no content can be moved to another row. */
 const associatedData = ({ tenant, integration, delivery, eventId }: SpoolIdentity): Buffer =>
   lengthPrefixed('annals spool', tenant, integration, delivery, eventId);
 
@@ -70,7 +70,7 @@ export const sealEntry = ({ kid, key }: NamedKey, entry: SpoolEntry): SealedEntr
   return { ...rest, kid, content: Buffer.concat([nonce, ...parts, cipher.final(), cipher.getAuthTag()]) };
 };
 
-/** Decrypts a row of the spool. @throws Error if it was sealed with none of these keys, or was changed */
+/** Decrypts a row of the spool. @throws Error if it was encrypted with none of these keys, or was changed */
 export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): SpoolEntry => {
   const { kid, content, ...rest } = sealed;
   const key = keys.find((named) => named.kid === kid)?.key;
@@ -81,6 +81,6 @@ export const openEntry = (keys: readonly NamedKey[], sealed: SealedEntry): Spool
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
   const bodyAt = LENGTH_BYTES + plain.readUInt32BE(0);
-  // A copy of its own: the buffer of a short text may be shared, and the body is transferred to another thread.
+  // The body is copied, because it is transferred to another thread, and the buffer of a short text may be shared.
   return { ...rest, facts: plain.toString('utf8', LENGTH_BYTES, bodyAt), body: new Uint8Array(plain.subarray(bodyAt)) };
 };

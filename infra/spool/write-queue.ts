@@ -2,30 +2,33 @@ import type { Insertion, SpoolLimits } from './spool-file.ts';
 import type { SpoolEntry } from './spooled-delivery.ts';
 
 /**
- * A delivery that is not on the disk after this time is refused. Usually, that takes a few milliseconds. If the disk or
- * the machine is very busy, a late answer is better than a refusal: some providers never repeat a delivery. A large
- * delivery has more time.
+ * A delivery that is not durable after this many milliseconds is refused; a large delivery has more time. Usually,
+ * writing takes a few milliseconds. If the disk or the machine is very busy, a late answer is better than a refusal,
+ * because some providers never repeat a delivery.
  */
 const PUT_TIMEOUT_MS = 2_000;
 const MIN_BYTES_PER_MS = 10_000;
-/** The most that waits to be written. Each of these deliveries is also held by its request. */
+/** The maximum content of the queue. The request of each queued delivery keeps it in memory, too. */
 const MAX_QUEUED: SpoolLimits = { rows: 2_000, bytes: 160 * 1024 ** 2 };
-/** The most that one transaction writes. A larger delivery is written alone. */
+/** The maximum that one transaction writes. A larger delivery is written alone. */
 const MAX_BATCH: SpoolLimits = { rows: 256, bytes: 4 * 1024 ** 2 };
 
-/** What became of a delivery: it is on the disk, was there already, or could not be written in time. */
+/** The result for a delivery: it is durable now, was durable already, or could not be written in time. */
 export type PutResult = 'stored' | 'known' | 'refused';
 
 type Queued = { readonly entry: SpoolEntry; readonly resolve: (result: PutResult) => void };
 
 type QueueOptions = {
-  /** Writes entries in one transaction. @throws Error, then none of them is written */
+  /** Writes entries in one transaction. @throws Error; no entry is then written */
   readonly write: (entries: SpoolEntry[]) => Promise<Insertion[]>;
-  /** Called when the result of an entry is known, also if that took so long that its sender was refused. */
+  /**
+   * Called when the result of an entry is known, even if its sender was refused in the meantime because it took so
+   * long.
+   */
   readonly onResult: (entry: SpoolEntry, result: Insertion) => void;
 };
 
-/** Creates a queue that writes what has arrived during one transaction in the next one. */
+/** Creates a queue. The entries that arrive during one transaction are written by the next one. */
 export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
   let queue: Queued[] = [];
   let queuedBytes = 0;
@@ -59,7 +62,7 @@ export const createWriteQueue = ({ write, onResult }: QueueOptions) => {
 
   return {
     hasRoom: ({ body }: SpoolEntry): boolean => queue.length < MAX_QUEUED.rows && queuedBytes + body.length <= MAX_QUEUED.bytes,
-    /** Queues an entry. Resolves when it is on the disk or refused; never rejects. */
+    /** Queues an entry. Resolves when it is durable or refused; never rejects. */
     put: (entry: SpoolEntry): Promise<PutResult> =>
       new Promise((resolve) => {
         const timer = setTimeout(() => resolve('refused'), PUT_TIMEOUT_MS + entry.body.length / MIN_BYTES_PER_MS);

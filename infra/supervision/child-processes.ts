@@ -12,15 +12,14 @@ const annalsCommand = (name: string, args: readonly string[], env: NodeJS.Proces
   cwd: process.cwd(),
   env,
   stopSignal: 'SIGTERM',
-  // Opens an IPC channel to the process. When the supervisor ends, the channel closes, and the process stops.
+  // This opens an IPC channel to the process. When the supervisor ends, the channel closes, and the process stops.
   onMessage: () => {},
 });
 
 export type StoreProcess = ManagedProcess & {
   readonly url: () => string;
   /**
-   * Whether `url` can be called before the store is up. It needs the file with the secret, which the store creates at
-   * its first start.
+   * Whether `url` can already be called. It needs the file with the secret, which the store creates at its first start.
    */
   readonly isUrlKnown: () => boolean;
 };

@@ -19,8 +19,8 @@ export const runHelper = (command: string, args: readonly string[], options: Exe
   });
 
 /**
- * Kills the helper programs that are still running, and refuses to start others. Call it before this process exits. It
- * uses SIGKILL, because initdb survives a SIGTERM.
+ * Kills the helper programs that are still running, and refuses to start others. Must be called before this process
+ * exits. Uses SIGKILL, because initdb survives SIGTERM.
  */
 export const killHelpers = (): void => {
   isStopping = true;

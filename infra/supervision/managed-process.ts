@@ -24,7 +24,10 @@ export type ManagedProcess = {
   ownPidFile?: { file: string; mark: string };
   /** If set, the process counts as up when its log matches this pattern. */
   readyPattern?: RegExp;
-  /** Runs each time the process has come up, before others may rely on it. `ended` is aborted when the process ends. */
+  /**
+   * Called each time the process has come up, before other parts may rely on it. `ended` is aborted when the process
+   * ends.
+   */
   prepare?: (ended: AbortSignal) => Promise<void>;
   /** Whether the process gets less CPU time than the others when the machine is busy. */
   isLowPriority?: boolean;
@@ -107,6 +110,6 @@ export const replaceProcess = async (
   for (const leftover of leftovers) await endProcess(leftover, stopSignal, graceMs);
   removePidFile(pidFile);
   // The pid in a stale pid file may now belong to another process, especially in a container. PostgreSQL would take
-  // that process for its own server and refuse to start. So remove the file.
+  // that process for its own server and refuse to start, so the file is removed.
   if (ownPidFile && leftovers.length === 0) removePidFile(ownPidFile.file);
 };

@@ -14,8 +14,8 @@ const attempt = <T>(read: () => T): T | undefined => {
 };
 
 /**
- * The fields of /proc/<pid>/stat that follow the command's name (which may contain spaces). The first one is the state,
- * the twentieth is the start time.
+ * Returns the fields of /proc/<pid>/stat that follow the command's name (which may contain spaces). The first one is
+ * the state, the twentieth is the start time.
  */
 const statOf = (pid: number): string[] | undefined =>
   attempt(() =>
@@ -38,13 +38,13 @@ const startTimeElsewhere = (pid: number): string | undefined =>
   /^[^Z]/.test(ps(pid, 'stat') ?? '') ? ps(pid, 'lstart') || undefined : undefined;
 
 /**
- * The start time of a process, in the operating system's notation. Pids are reused, but a pid and a start time together
- * identify one process.
+ * Returns the start time of a process, in the operating system's notation. Pids are reused, but a pid and a start time
+ * together identify one process.
  * @returns undefined if the process does not exist or is a zombie
  */
 export const startTimeOf = process.platform === 'linux' ? startTimeOnLinux : startTimeElsewhere;
 
-/** The command line of a process. It is empty if the process does not exist. */
+/** Returns the command line of a process; an empty text if the process does not exist. */
 export const commandLineOf = (pid: number): string =>
   process.platform === 'linux'
     ? (attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')) ?? '')

@@ -29,7 +29,7 @@ const firstLineOf = (file: string): string | undefined => {
 
 /**
  * Reads a pid file that a server has written itself, with the pid in its first line.
- * @returns the process, if it runs and its command line contains `mark`: otherwise the pid may belong to another
+ * @returns the process, if it is running and its command line contains `mark`; otherwise the pid may belong to another
  * process now
  */
 export const findByPidFile = (file: string, mark: string): ProcessRef | undefined => {

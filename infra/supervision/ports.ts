@@ -9,12 +9,18 @@ export const isPortFree = (port: number, host = '127.0.0.1'): Promise<boolean> =
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
 
-/** The operating system gives outgoing connections a port above these, so they cannot take one that was found free. */
+/**
+ * The lowest port that is tried. Found ports are below the range from which the operating system assigns ports to
+ * outgoing connections, so no connection can take one.
+ */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 100;
 
-/** Finds a free port of 127.0.0.1: a random one, so that processes that search at the same time find different ones. */
+/**
+ * Finds a free port of 127.0.0.1. It is a random one, so that processes that search at the same time find different
+ * ones.
+ */
 export const freePort = async (): Promise<number> => {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);

@@ -1,13 +1,15 @@
 import { closeSync, copyFileSync, existsSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
-/** How many earlier logs of a process are kept: `<file>.1`, the latest, to `<file>.4`. */
+/** The number of earlier logs of a process that are kept: `<file>.1`, the latest, to `<file>.4`. */
 const KEPT_LOGS = 4;
 const MAX_REASON_LENGTH = 300;
 
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-/** Renames `<file>.1` to `<file>.2`, and so on, so that `<file>.1` does not exist any more. The oldest is replaced. */
+/**
+ * Renames `<file>.1` to `<file>.2`, and so on, so that the name `<file>.1` becomes free. The oldest log is overwritten.
+ */
 const shiftKeptLogs = (file: string): void => {
   for (let number = KEPT_LOGS - 1; number >= 1; number--)
     if (existsSync(`${file}.${number}`)) renameSync(`${file}.${number}`, `${file}.${number + 1}`);
@@ -21,9 +23,9 @@ export const rotateLog = (file: string): void => {
 };
 
 /**
- * Truncates a log larger than 10 MiB to which a process is still writing, after copying it to `<file>.1`, as in
- * `rotateLog`. The process has opened the log for appending, so its next line is at the start of the empty file. If the
- * disk has no space for the copy, the lines are lost.
+ * If a log to which a process is still writing is larger than 10 MiB, copies it to `<file>.1`, as in `rotateLog`, and
+ * truncates it. The process has opened the log for appending, so its next line is at the start of the empty file. If
+ * the disk has no space for the copy, the lines are lost.
  */
 export const truncateLog = (file: string): void => {
   if (sizeOf(file) <= MAX_LOG_BYTES) return;
@@ -58,8 +60,8 @@ const messageIn = (line: string): string => {
 };
 
 /**
- * The line of a log that best explains why the process ended: the last line that mentions an error or, if there is
- * none, the last line.
+ * Returns the line of a log that best explains why the process ended: the last line that mentions an error or, if there
+ * is none, the last line.
  */
 export const reasonIn = (text: string): string => {
   const lines = text.trimEnd().split('\n');

@@ -5,16 +5,16 @@ const POLL_INTERVAL_MS = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 const REPORT_INTERVAL_MS = 10_000;
 /**
- * How long a start waits for the other parts of the platform after deliveries are accepted. After that, the start is
- * complete, even if a part is not up.
+ * After deliveries are accepted, a start waits for the other parts of the platform for at most this many milliseconds.
+ * Then the start is complete, even if a part is not up.
  */
 const DEGRADED_TIMEOUT_MS = 10_000;
 const FIRST_TENANT_TIMEOUT_MS = 10_000;
 
 type Readiness = { readonly status: number; readonly degraded: readonly string[] };
 
-// Do not use `fetch` or import `node:http`: both load all of undici, at a time when the starting processes need the
-// CPU.
+// `fetch` and an import of `node:http` are avoided: both load all of undici, at a time when the starting processes need
+// the CPU.
 const { get } = process.getBuiltinModule('node:http');
 
 type JsonAnswer = { readonly status: number; readonly body: unknown };

@@ -29,14 +29,14 @@ export type Supervised = {
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Kills the process, so that it is started again, and reports `reason` to the operator. */
   readonly restart: (reason: string) => void;
-  /** Lets this process exit although the supervised one is still running. */
+  /** Lets this process exit although the supervised process is still running. */
   readonly unref: () => void;
 };
 
 const MAX_START_ATTEMPTS = 5;
 /**
- * Before a process has served for the first time, the operator waits for the start, so attempts follow each other
- * quickly.
+ * The delays between attempts to start, in milliseconds. They are short before the process has served for the first
+ * time, because the operator waits for the start.
  */
 const START_DELAY = { minMs: 50, maxMs: 2_000 };
 const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
@@ -46,7 +46,10 @@ const RESTART_DELAY = { minMs: 50, maxMs: 30_000 };
  */
 const STABLE_AFTER_MS = 3_000;
 const LOG_CHECK_INTERVAL_MS = 60_000;
-/** How long a process may take to come up. After a crash, PostgreSQL and the event store may have much to repair. */
+/**
+ * The maximum time for a process to come up, in milliseconds. After a crash, PostgreSQL and the event store may have
+ * much to repair.
+ */
 const READY_TIMEOUT_MS = 600_000;
 const POLL_INTERVAL_MS = 10;
 
@@ -60,21 +63,22 @@ type Supervision = {
   readonly ready: PromiseWithResolvers<void>;
   child: ChildProcess | undefined;
   hasServed: boolean;
-  /** Why the supervisor itself has killed the process; null if it has not. */
+  /** The reason why the supervisor itself has killed the process; null if it has not. */
   restartReason: string | null;
-  /** What was reported last about the end of the process, without numbers; null if it has run stably since. */
+  /** The last report about the end of the process, without numbers; null if the process has run stably since. */
   reported: string | null;
   isUnreferenced: boolean;
 };
 
-/** How one run of the process ended, and for how long it had been up. */
+/** How one run of the process ended, and for how many milliseconds it had been up. */
 type Run = { readonly how: string; readonly servedMs: number };
 
 const messageOf = (error: unknown): string => (error as Error).message;
 
 /**
  * Waits until the process is up.
- * @returns false if it ended before, or did not come up in time @throws what `prepare` throws
+ * @returns false if it ended before that, or did not come up in time
+ * @throws the errors of `prepare`
  */
 const waitUntilServing = async (
   { readyPattern, prepare }: ManagedProcess,
@@ -134,7 +138,7 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
   const over = new AbortController();
   const ended = exitOf(child).finally(() => over.abort());
   let servedAt = Number.POSITIVE_INFINITY;
-  // Do not truncate the log before the process is up: until then, the supervisor reads it from `offset` on.
+  // The log is not truncated before the process is up, because until then the supervisor reads it from `offset` on.
   const logCheck = setInterval(() => Number.isFinite(servedAt) && limitLog(supervision), LOG_CHECK_INTERVAL_MS).unref();
   over.signal.addEventListener('abort', () => clearInterval(logCheck));
   const startup = waitUntilServing(spec, child, over.signal, readLog).then(
@@ -158,8 +162,8 @@ const runOnce = async (supervision: Supervision): Promise<Run> => {
 };
 
 /**
- * Reports the end of the process, unless the same was already reported since it last ran stably. Numbers are not
- * compared: they may be times or process ids.
+ * Reports the end of the process, unless the same text was already reported since the process last ran stably. Numbers
+ * are not compared, because they may be times or process ids.
  */
 const reportEnd = (supervision: Supervision, how: string): void => {
   const { spec, dirs, logFile, restartReason, hasServed } = supervision;

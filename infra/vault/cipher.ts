@@ -31,7 +31,7 @@ export const decrypt = (key: Uint8Array, location: SecretLocation, sealed: Seale
   return Buffer.concat([decipher.update(decode(text!)), decipher.final()]);
 };
 
-/** The id of the key with which a text was sealed. @throws Error if it is not a sealed text */
+/** Returns the id of the key with which a text was encrypted. @throws Error if it is not an encrypted text */
 export const kidOf = (sealed: SealedText): string => partsOf(sealed)[1]!;
 
 /**
@@ -60,8 +60,8 @@ const partsOf = (sealed: SealedText): RegExpExecArray => {
 
 const encode = (bytes: Buffer): string => bytes.toString('base64url');
 
-// Decodes base64url. Throws if an unused bit of the last character is set. Without this check, several different sealed
-// texts would decrypt to the same secret.
+// Decodes base64url. Throws if an unused bit of the last character is set. Without this check, several different
+// encrypted texts would decrypt to the same secret.
 const decode = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64url');
   if (encode(bytes) !== text) throw new Error('not a sealed secret');

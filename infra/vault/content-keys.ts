@@ -7,22 +7,23 @@ import type { DataKeyCache } from './data-key-cache.ts';
 export type ContentKey = { readonly kid: string; readonly key: KeyObject };
 
 /**
- * Returns a tenant's content key. It is derived from the tenant's newest data key, or from the one with the id `kid`. A
- * promise is returned only if the key is not in memory. Without a `kid`, a tenant that has no data key yet gets one.
+ * Returns a tenant's content key, derived from the data key with the id `kid` or, without a `kid`, from the newest data
+ * key. Without a `kid`, a data key is created if the tenant has none. Returns a promise only if the key is not in
+ * memory.
  * @throws Refusal unavailable if the data key cannot be decrypted
  * @throws LogError gone if the tenant was erased, unavailable
  */
 export type ContentKeys = (tenant: string, kid?: string) => ContentKey | Promise<ContentKey>;
 
 /**
- * Content keys in memory. `forgetAll` drops those of all tenants; they are derived again when they are needed.
- * `refresh` derives the key of a tenant from its newest data key again, if it is in memory.
+ * Content keys in memory. `forgetAll` drops the keys of all tenants; they are derived again when they are needed.
+ * `refresh` derives the key of a tenant again from its newest data key, if it is in memory.
  */
 export type ContentKeyCache = ContentKeys & { readonly forgetAll: () => void; readonly refresh: (tenant: string) => Promise<void> };
 
 const MAX_KEYS = 20_000;
 
-/** Derives a key of its own for contents, so that contents and secrets are never encrypted with the same key. */
+/** Derives a separate key for contents, so that contents and secrets are never encrypted with the same key. */
 const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
   kid,
   key: createSecretKey(Buffer.from(hkdfSync('sha256', key, '', lengthPrefixed('annals contents', tenant), 32))),
@@ -31,7 +32,8 @@ const derive = (tenant: string, { kid, key }: NamedKey): ContentKey => ({
 /** Creates the function that returns content keys. It keeps the most recently used ones in memory. */
 export const createContentKeys = ({ newestDataKey, dataKeyById }: Pick<DataKeyCache, 'newestDataKey' | 'dataKeyById'>): ContentKeyCache => {
   const cached = createLruMap<string, ContentKey>({ capacity: MAX_KEYS });
-  // How often keys were dropped. A key that was loaded meanwhile is not kept: it may be one of the dropped ones.
+  // The number of times that keys were dropped. A key that was being loaded at that time is not kept, because it may be
+  // one of the dropped keys.
   let drops = 0;
 
   const load = async (name: string, tenant: string, kid: string | undefined): Promise<ContentKey> => {

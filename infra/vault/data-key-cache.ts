@@ -5,10 +5,10 @@ import type { NamedKey } from './cipher.ts';
 import type { MasterKeys } from './master-keys.ts';
 import { createKey, DATA_KEY_ID, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 
-/** A tenant's data keys, oldest first. */
+/** A tenant's data keys, the oldest first. */
 type DataKeys = readonly NamedKey[];
 
-/** A tenant has no data key with the id that a stored text or content names. */
+/** Thrown if a stored text or content refers to a data key that the tenant does not have. */
 export class UnknownKey extends Error {
   constructor(tenant: string, kid: string) {
     super(`tenant ${tenant} has no key ${kid}`);
@@ -29,21 +29,21 @@ export type DataKeyCache = {
    */
   readonly dataKeyById: (tenant: string, kid: string) => Promise<Uint8Array>;
   /**
-   * If keys of the tenant are in memory, reads them again. Until that has succeeded, those in memory are used. Returns
-   * whether they were read.
+   * Reads the keys of the tenant again, if they are in memory. Until the new ones are read, the present ones are used.
+   * Returns whether they were read.
    */
   readonly refresh: (tenant: string) => Promise<boolean>;
   /** Drops the tenant's keys from memory. */
   readonly forget: (tenant: string) => void;
 };
 
-/** Is told whether the keys of a tenant could be decrypted: `error` is null if so. */
+/** Called with the result of decrypting the keys of a tenant: `error` is null if it succeeded. */
 export type ReportKeys = (tenant: string, error: Error | null) => void;
 
 const MAX_TENANTS = 1_000;
 const RETRY_AFTER_SECONDS = 30;
 
-/** The refusal of a request that needs a data key which cannot be decrypted. The event store has answered. */
+/** The refusal of a request that needs a data key which cannot be decrypted. The event store itself works. */
 export class DataKeyUnreadable extends Refusal {
   constructor() {
     const detail = "The tenant's data key cannot be decrypted: the operator must restore it, or the master key";
@@ -95,7 +95,7 @@ export const createDataKeyCache = (log: Log, masters: MasterKeys, report: Report
       const before = keysByTenant.peek(tenant);
       if (!before) return false;
       const keys = await load(tenant).catch(() => null);
-      // The tenant may have been erased meanwhile, and its keys dropped from memory.
+      // Meanwhile, the tenant may have been erased, and its keys dropped from memory.
       if (keys && keysByTenant.peek(tenant) === before) keysByTenant.set(tenant, Promise.resolve(keys));
       return keys !== null;
     },

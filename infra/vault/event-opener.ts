@@ -6,21 +6,22 @@ import { createEventOpener, type SealedEvents } from './sealed-events.ts';
 import { watchKeys } from './watch-keys.ts';
 import { NAME_KEY, readWrappedKeys, unwrapKeys } from './wrapped-keys.ts';
 
-/** Opens sealed events until `close` is called. */
+/** Decrypts events until `close` is called. */
 export type EventOpener = Pick<SealedEvents, 'openEvent'> & { readonly close: () => Promise<void> };
 
 /**
- * Creates the function that opens sealed events, for a process that seals nothing: it creates no key. The master key is
- * loaded when the first sealed event arrives. If that fails, the next event tries again. From then on, follows the log,
- * so that the keys of a tenant that is erased are dropped from memory.
- * @throws (the function) what `openEvent` throws; Error with a one-line message for the operator if the master key is
- * missing, or is not the one of this log
+ * Creates the function that decrypts events, for a process that encrypts nothing. It creates no key. It loads the
+ * master key when the first encrypted event arrives; if that fails, the next event tries again. From then on, it
+ * follows the log, so that the keys of a tenant that is erased are dropped from memory.
+ * @throws (the function) the errors of `openEvent`; Error with a one-line message for the operator if the master key is
+ * missing, or does not belong to this log
  */
 export const openEventOpener = ({ log, masterKeyFile }: { log: Log; masterKeyFile: string }): EventOpener => {
   let changes: Subscription | undefined;
   const load = async (): Promise<ContentKeys> => {
     const masters = await openMasterKeys(masterKeyFile, false);
-    // A wrong master key must not look like a damaged data key, for which events would be skipped.
+    // This check is needed because a wrong master key must not look like a damaged data key, for which events would be
+    // skipped.
     await unwrapKeys(masters, NAME_KEY, await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id));
     const dataKeys = createDataKeyCache(log, masters);
     const keys = createContentKeys(dataKeys);

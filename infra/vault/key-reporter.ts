@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { ReportKeys } from './data-key-cache.ts';
 
 /**
- * Creates a reporter of data keys that cannot be decrypted. `report` logs each tenant once, until its keys can be
- * decrypted again. `degradedParts` says for the health check how many tenants are affected.
+ * Creates a reporter of data keys that cannot be decrypted. `report` logs each affected tenant once, until its keys can
+ * be decrypted again. `degradedParts` returns the number of affected tenants as a text for the health check.
  */
 export const createKeyReporter = (logger: Pick<Logger, 'error'>): { report: ReportKeys; degradedParts: () => string[] } => {
   const tenants = new Set<string>();

@@ -4,12 +4,15 @@ import type { Vault } from './vault.ts';
 
 /** A vault that is opened when it is first needed. */
 export type LazyVault = {
-  /** Opens the vault, or returns the open one. @throws what `openVault` throws; the next call tries again */
+  /** Opens the vault, or returns the open one. @throws the errors of `openVault`; the next call tries again */
   readonly open: () => Promise<Vault>;
   readonly close: () => Promise<void>;
 };
 
-/** Creates a vault whose modules are loaded only when it is needed, which saves memory. It follows changes of keys. */
+/**
+ * Creates a vault whose modules are loaded only when it is needed, which saves memory. An open vault follows changes of
+ * keys.
+ */
 export const createLazyVault = (log: Log, masterKeyFile: string): LazyVault => {
   let changes: Subscription | undefined;
 

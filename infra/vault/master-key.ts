@@ -5,15 +5,15 @@ import type { NamedKey } from './cipher.ts';
 
 const KEY_BYTES = 32;
 
-/** The end of the name of the file with the next master key, beside MASTER_KEY_FILE, while a rotation runs. */
+/** The suffix of the file with the next master key, beside MASTER_KEY_FILE, during a rotation. */
 export const NEXT_SUFFIX = '.next';
-/** What follows the name of MASTER_KEY_FILE in the name of a replaced key. Its id follows. */
+/** The text between the name of MASTER_KEY_FILE and the id of the key in the name of a file with a replaced key. */
 export const OLD_SUFFIX = '.old-';
 
 /**
  * Loads the master key, which encrypts all other keys: 32 bytes in a file of mode 0600. If the file does not exist and
  * `mayCreate` is true, creates it with a new key. `mayCreate` must be false if another master key was in use before,
- * because a new one cannot decrypt what that one encrypted.
+ * because a new key cannot decrypt the keys that the other one has encrypted.
  * @throws Error with a one-line message for the operator
  */
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
@@ -29,15 +29,13 @@ const named = (key: Buffer): NamedKey => ({
   key,
 });
 
-/** Reads a master key beside MASTER_KEY_FILE; null if there is none, or if the file is not complete yet. */
+/** Reads a master key from a file beside MASTER_KEY_FILE; null if the file does not exist or is not complete yet. */
 export const readCompanion = async (path: string): Promise<NamedKey | null> => {
   const key = await readKey(path).catch(() => null);
   return key?.length === KEY_BYTES ? named(key) : null;
 };
 
-/**
- * Gives the next key the owner and the mode of the present one: whoever reads that one must be able to read this one.
- */
+/** Gives the file of the next key the owner and the mode of the present one, so that the same users can read both. */
 const copyAccess = async (file: string, path: string): Promise<void> => {
   const [wanted, found] = [await stat(file), await stat(path)];
   if (wanted.uid !== found.uid || wanted.gid !== found.gid) await chown(path, wanted.uid, wanted.gid);
@@ -45,14 +43,15 @@ const copyAccess = async (file: string, path: string): Promise<void> => {
 };
 
 /**
- * Returns the next master key: the one in the file beside MASTER_KEY_FILE. Creates that file with a new key if it does
- * not exist, readable for the same users. @throws Error with a one-line message for the operator
+ * Returns the next master key, from the file beside MASTER_KEY_FILE. If the file does not exist, creates it with a new
+ * key; the same users can read it.
+ * @throws Error with a one-line message for the operator
  */
 export const ensureNextKey = async (file: string): Promise<NamedKey> => {
   const path = file + NEXT_SUFFIX;
   const found = await readKey(path);
   const key = found ?? (await createKeyFile(path).catch((error: unknown) => throwAsAdvice(path, error)));
-  // The access of a file that the operator provides may be fixed, for example in a mounted directory.
+  // If the operator provides the file, its access may be fixed, for example in a mounted directory.
   await copyAccess(file, path).catch((error: unknown) => found ?? throwAsAdvice(path, error));
   if (key.length !== KEY_BYTES) throw new Error(`the next master key ${path} must be ${KEY_BYTES} bytes, not ${key.length}`);
   return named(key);

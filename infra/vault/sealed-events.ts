@@ -9,13 +9,18 @@ import { openBytes, sealBytes } from './sealed-bytes.ts';
 /** An event whose data are bytes. */
 export type BytesEvent = NewEvent & { readonly data: Uint8Array };
 
-/** The stream of an event, by the parts of its name. */
+/** The parts of the name of an event's stream. */
 export type EventPlace = { readonly tenant: string; readonly category: string; readonly id: string };
 
-/** Why the data of an event cannot be read: the tenant was erased, the data are damaged, or the key is missing. */
+/**
+ * The reason why the data of an event cannot be read: the tenant was erased, the data are damaged, or the key is
+ * missing.
+ */
 export type UnreadableReason = 'erased' | 'damaged' | 'key';
 
-/** The data of a sealed event cannot be opened. A retry helps only if an operator restores the data or the key. */
+/**
+ * The data of an encrypted event cannot be decrypted. A retry helps only if an operator restores the data or the key.
+ */
 export class ContentUnreadable extends Error {
   readonly reason: UnreadableReason;
   constructor(reason: UnreadableReason, { stream, event_id }: Pick<Recorded, 'stream' | 'event_id'>, cause?: unknown) {
@@ -31,28 +36,36 @@ const REASONS: Readonly<Record<UnreadableReason, string>> = {
   key: "the tenant's data key is missing or damaged",
 };
 
-/** Seals and opens the data of events that hold contents of a tenant, for example of webhook deliveries. */
+/**
+ * Encrypts ("seals") and decrypts ("opens") the data of events that have contents of a tenant, for example of webhook
+ * deliveries.
+ */
 export type SealedEvents = {
   /**
-   * Seals the data of a new event with its tenant's data key, and records in its metadata how. Empty data stay as they
-   * are. The data can be opened only in an event with the same id in the same stream. A promise is returned only if the
-   * key is not in memory.
-   * @throws Refusal unavailable @throws LogError gone if the tenant was erased, unavailable
+   * Encrypts the data of a new event with its tenant's data key, and records in its metadata how they are encrypted.
+   * Empty data do not change. The data can be decrypted only in an event with the same id in the same stream. Returns a
+   * promise only if the key is not in memory.
+   * @throws Refusal unavailable
+   * @throws LogError gone if the tenant was erased, unavailable
    */
   readonly sealEvent: (place: EventPlace, event: BytesEvent) => BytesEvent | Promise<BytesEvent>;
   /**
-   * Returns an event with its data opened. An event that is not sealed is returned as it is. A promise is returned only
-   * if the key is not in memory.
-   * @throws ContentUnreadable @throws LogError unavailable
+   * Returns an event with its data decrypted. An event that is not encrypted is returned unchanged. Returns a promise
+   * only if the key is not in memory.
+   * @throws ContentUnreadable
+   * @throws LogError unavailable
    */
   readonly openEvent: (event: Recorded) => Recorded | Promise<Recorded>;
 };
 
-/** What the data of an event are bound to. None of the texts contains the separator. */
+/**
+ * Returns the associated data of an event, to which its encrypted data are bound. None of the texts contains the
+ * separator.
+ */
 export const associatedDataOf = ({ tenant, category, id }: EventPlace, event_id: string): Buffer =>
   Buffer.from(`annals event data\0${tenant}\0${category}\0${id}\0${event_id}`);
 
-/** Returns a new event with data that were sealed with this key. */
+/** Returns a new event with data that were encrypted with this key. */
 export const withSealedData = (event: BytesEvent, kid: string, data: Uint8Array): BytesEvent => {
   const sealed: SealedWith = { v: 1, kid };
   return { ...event, data, meta: { ...event.meta, facts: { ...event.meta.facts, sealed } } };
@@ -62,7 +75,7 @@ const seal = (place: EventPlace, event: BytesEvent, { kid, key }: ContentKey): B
   withSealedData(event, kid, sealBytes(key, associatedDataOf(place, event.id), event.data));
 
 const open = (event: Recorded, { key }: ContentKey): Recorded => {
-  // The name of the stream counts, not the other fields: callers may change those of a copy of the event.
+  // The place is taken from the name of the stream, because callers may change the other fields in a copy of the event.
   const place = parseStream(event.stream)!;
   const { sealed: _, ...facts } = event.meta.facts!;
   try {
@@ -79,7 +92,7 @@ const throwAsUnreadable = (event: Recorded, error: unknown): never => {
   throw error;
 };
 
-/** Returns an event with its data opened. @throws what `openEvent` throws */
+/** Returns an event with its data decrypted. @throws the errors of `openEvent` */
 export const createEventOpener =
   (contentKey: ContentKeys): SealedEvents['openEvent'] =>
   (event) => {

@@ -14,7 +14,7 @@ import { createKey, dataKeyStream, type KeyPlace, NAME_KEY, readWrappedKeys, unw
 
 /** Encrypts secrets, and derives ids and digests that cannot be computed without a key. */
 export type Vault = SealedEvents & {
-  /** Returns the key with which the contents of a tenant's events are sealed. See `ContentKeys`. */
+  /** Returns the key that encrypts the contents of a tenant's events. See `ContentKeys`. */
   readonly contentKey: ContentKeys;
   /**
    * Encrypts a secret with the tenant's data key. If the tenant has no data key yet, creates one. The result can be
@@ -23,15 +23,17 @@ export type Vault = SealedEvents & {
    */
   readonly seal: (location: SecretLocation, plain: Secret) => Promise<SealedText>;
   /**
-   * Decrypts a sealed text.
-   * @throws Error if the text was changed or sealed for another location @throws LogError gone if the tenant was erased
+   * Decrypts an encrypted text.
+   * @throws Error if the text was changed or encrypted for another location
+   * @throws LogError gone if the tenant was erased
    * @throws Refusal unavailable if the data key cannot be decrypted
    */
   readonly open: (location: SecretLocation, sealed: SealedText) => Promise<Secret>;
   /**
-   * Returns a key for contents too large to seal as a text. It is derived from the tenant's data key with this id; by
-   * default from the newest one. If the tenant has no data key yet, creates one.
-   * @throws LogError gone if the tenant was erased @throws Error if the key does not exist
+   * Returns a key for contents that are too large to be encrypted as a text. It is derived from the tenant's data key
+   * with the id `kid`; by default from the newest one. If the tenant has no data key yet, creates one.
+   * @throws LogError gone if the tenant was erased
+   * @throws Error if the key does not exist
    */
   readonly blobKey: (tenant: string, kid?: string) => Promise<NamedKey>;
   /**
@@ -39,39 +41,43 @@ export type Vault = SealedEvents & {
    * cannot be predicted without the platform's secret name key.
    */
   readonly uniqueId: (kind: string, tenant: string, key: string, generation?: number) => string;
-  /** The keys for deliveries that wait on this machine. They are available while the log is not. */
+  /** The keys for deliveries in the spool of this machine. They are available even while the log is not. */
   readonly spoolKeys: SpoolKeys;
-  /** The ids of the master keys that can open this log, as far as this process knows. See `watchKeys`. */
+  /**
+   * Returns the ids of the master keys that can decrypt the keys of this log, as far as this process knows. See
+   * `watchKeys`.
+   */
   readonly masterKeyIds: () => readonly string[];
   /**
-   * Follows the log until `stop` is called. So a new data key of a tenant is used within a second, and so is a new
-   * master key, and the data keys of a tenant that is erased are dropped from memory. @throws LogError unavailable
+   * Follows the log until `stop` is called. So a new data key or a new master key is used within a second, and the data
+   * keys of a tenant that is erased are dropped from memory.
+   * @throws LogError unavailable
    */
   readonly watchKeys: () => Promise<Subscription>;
   /**
    * Registers a function that is called when the data keys of a tenant are dropped from memory because the tenant is
-   * erased. It must drop what was decrypted with them.
+   * erased. The function must drop everything that was decrypted with them.
    */
   readonly onErased: (drop: () => void) => void;
-  /** Reads the data keys of a tenant again, if they are in memory. So a new one is used at once. */
+  /** Reads the data keys of a tenant again, if they are in memory, so that a new key is used at once. */
   readonly refreshDataKeys: (tenant: string) => Promise<void>;
   /**
    * Destroys all data keys of a tenant: tombstones the stream that stores them, and drops them from the memory of this
-   * process. Does nothing if they were destroyed before.
+   * process. Does nothing if they are already destroyed.
    * @throws LogError unavailable
    */
   readonly destroyDataKeys: (tenant: string) => Promise<void>;
-  /** HMAC-SHA-256 of a text with the platform's pepper (a secret key), as hex. */
+  /** Returns the HMAC-SHA-256 of a text in hex; the HMAC key is a secret of the platform (the pepper). */
   readonly digest: (text: string) => string;
 };
 
-/** `key` encrypts, `older` are the keys that encrypted before. Earlier versions derived them from the master key. */
+/** `key` encrypts now, and the keys in `older` encrypted before. Earlier versions derived them from the master key. */
 export type SpoolKeys = { readonly key: NamedKey; readonly older: readonly NamedKey[] };
 
 export type VaultParts = {
   readonly log: Log;
   readonly masterKeyFile: string;
-  /** Is told when the data keys of a tenant cannot be decrypted, and when they can again. */
+  /** Called when the data keys of a tenant cannot be decrypted, and when they can again. */
   readonly reportKeys?: ReportKeys;
 };
 
@@ -132,7 +138,7 @@ export const openVault = async ({ log, masterKeyFile, reportKeys }: VaultParts):
 
 const PEPPER: KeyPlace = { tenant: PLATFORM, id: 'pepper' };
 const SPOOL_KEY: KeyPlace = { tenant: PLATFORM, id: 'spool' };
-/** The keys without which a log is not in use yet. */
+/** The keys that every log in use has. */
 const PLATFORM_KEYS = [NAME_KEY, PEPPER];
 
 const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Promise<NamedKey> => {
@@ -143,7 +149,7 @@ const platformKey = async (log: Log, masters: MasterKeys, place: KeyPlace): Prom
 const masterKeyIdsIn = async (log: Log): Promise<string[]> =>
   (await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id)).flatMap(wrapsOf).map(wrapperOf);
 
-/** The key with which earlier versions encrypted the deliveries that wait on a machine. */
+/** Returns the key with which earlier versions encrypted the deliveries in the spool. */
 const formerSpoolKey = ({ kid, key }: NamedKey): NamedKey => ({
   kid,
   key: new Uint8Array(hkdfSync('sha256', key, '', lengthPrefixed('annals local', 'spool'), 32)),

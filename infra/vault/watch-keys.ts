@@ -2,23 +2,24 @@ import type { Log, Subscription } from '../eventstore/event-log.ts';
 import { DATA_KEY_ID, keyStream, NAME_KEY } from './wrapped-keys.ts';
 
 export type KeyChanges = {
-  /** A tenant has a new data key. */
+  /** Called when a tenant has a new data key. */
   readonly onDataKey: (tenant: string) => Promise<void>;
-  /** The data keys of a tenant are about to be destroyed, or are destroyed. */
+  /** Called when the data keys of a tenant are about to be destroyed, and when they are destroyed. */
   readonly onErased: (tenant: string) => void;
-  /** The name key of the platform was encrypted with another master key. */
+  /** Called when the name key of the platform was encrypted with another master key. */
   readonly onRewrapped: () => Promise<void>;
 };
 
 /**
  * The events of an erasure at which keys are dropped from memory: before and after the data keys are destroyed. A key
- * that was loaded in between is dropped by the later one.
+ * that was loaded between two of them is dropped at the later one.
  */
 const ERASURE_EVENTS = ['TenantErasureStarted', 'TenantDataKeyDestroyed', 'TenantErased'];
 
 /**
- * Follows the changes of keys from now on. An error of a handler is ignored: the keys in memory stay valid, and the
- * next change is handled again. @throws LogError unavailable
+ * Follows changes of keys from now on. An error of a handler is ignored: the keys in memory stay valid, and the next
+ * change is handled again.
+ * @throws LogError unavailable
  */
 export const watchKeys = async (log: Log, { onDataKey, onErased, onRewrapped }: KeyChanges): Promise<Subscription> => {
   const [last] = await Array.fromAsync(log.readAll({ backwards: true, limit: 1 }));

@@ -10,22 +10,22 @@ import type { MasterKeys } from './master-keys.ts';
 /** The parts of the name of a stream that stores keys. */
 export type KeyPlace = { readonly tenant: string; readonly id: string };
 
-/** The events of a stream that stores keys, the oldest first. @throws LogError */
+/** Reads the events of a stream that stores keys, the oldest first. @throws LogError */
 export const readKeyEvents = async (log: Log, { tenant, id }: KeyPlace): Promise<Recorded<WrappedKeyEvent>[]> =>
   (await Array.fromAsync(log.read(keyStream({ tenant, id })))) as Recorded<WrappedKeyEvent>[];
 
 /**
- * Reads the keys that a stream stores, oldest first. They are wrapped: encrypted with the master key. Returns an empty
- * list if the stream does not exist.
+ * Reads the keys that a stream stores, the oldest first. They are wrapped: encrypted with the master key. Returns an
+ * empty list if the stream does not exist.
  * @throws LogError
  */
 export const readWrappedKeys = async (log: Log, tenant: string, id: string): Promise<WrappedKeys> =>
   fold(Wrapped, await readKeyEvents(log, { tenant, id }));
 
-/** All encryptions of a key, the newest first. */
+/** Returns all encryptions of a key, the newest first. */
 export const wrapsOf = ({ wrapped, earlier }: WrappedKey): string[] => [wrapped, ...earlier.toReversed()];
 
-/** The id of the master key that has encrypted a key. */
+/** Returns the id of the master key that has encrypted a key. */
 export const wrapperOf = (wrapped: string): string => String(wrapped).split('.')[1] ?? '';
 
 /** Whether one of the master keys in memory has encrypted the key. */
@@ -66,12 +66,12 @@ export const unwrapKeys = async (masters: MasterKeys, place: KeyPlace, keys: Wra
 /** Encrypts a key with a master key. */
 export const wrapKey = (master: NamedKey, place: KeyPlace, { kid, key }: NamedKey): string => encrypt(master, locationOf(place, kid), key);
 
-/** The place of the platform's name key. It is the first key of a log. */
+/** The stream of the platform's name key, which is the first key of a log. */
 export const NAME_KEY: KeyPlace = { tenant: PLATFORM, id: 'name' };
 
 /**
- * The master key that encrypts new keys: the oldest one that still encrypts the name key. So a new master key is used
- * only when the rotation has ended, and every process knows it.
+ * Returns the master key that encrypts new keys: the oldest one that still encrypts the name key. So a new master key
+ * is used alone only when the rotation has ended, and every process knows it.
  */
 const masterForNewKeys = async (log: Log, masters: MasterKeys): Promise<NamedKey> => {
   const [nameKey] = await readWrappedKeys(log, NAME_KEY.tenant, NAME_KEY.id);
@@ -102,8 +102,8 @@ export const createKey = async (log: Log, masters: MasterKeys, place: KeyPlace):
 };
 
 /**
- * Adds a data key with the id `kid` to those of a tenant, from then on the one that encrypts. Does nothing if it is
- * there already.
+ * Adds a data key with the id `kid` to the keys of a tenant. It encrypts from then on. Does nothing if it already
+ * exists.
  * @throws LogError gone if the tenant was erased, unavailable
  */
 export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, kid: string): Promise<void> => {
@@ -125,20 +125,20 @@ export const addDataKey = async (log: Log, masters: MasterKeys, tenant: string, 
   }
 };
 
-/** A random id for a new key. */
+/** Returns a random id for a new key. */
 export const newKeyId = (): string => randomBytes(6).toString('base64url');
 
 /** The last part of the name of the stream that stores a tenant's data keys: `key-<tenant>.vault`. */
 export const DATA_KEY_ID = 'vault';
 
-/** The name of the stream that stores a tenant's data keys. */
+/** Returns the name of the stream that stores a tenant's data keys. */
 export const dataKeyStream = (tenant: string): string => keyStream({ tenant, id: DATA_KEY_ID });
 
 export const keyStream = ({ tenant, id }: KeyPlace): string => streamName(Wrapped.category, tenant, id);
 
 const locationOf = ({ tenant, id }: KeyPlace, field: string) => ({ tenant, category: Wrapped.category, id, field });
 
-/** The metadata of events about keys. */
+/** Returns the metadata of an event about keys. */
 export const metadataOf = ({ tenant }: KeyPlace) => ({
   tenant,
   actor: { kind: 'system', id: 'vault' } as const,

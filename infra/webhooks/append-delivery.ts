@@ -7,7 +7,7 @@ import { type Log, LogError } from '../eventstore/event-log.ts';
 import type { SealedEvents } from '../vault/sealed-events.ts';
 import { chunkEvent, writeChunks } from './body-chunks.ts';
 
-/** The event that begins deliveries of one kind. `seed` is what the id of the event is derived from. */
+/** The first event of a delivery. The id of the event is derived from `seed`. */
 export type DeliveryStart = {
   readonly type: Extract<Delivery.DeliveryEvent, { data: Uint8Array }>['type'];
   readonly actor: Actor;
@@ -17,8 +17,8 @@ export type DeliveryStart = {
 type DeliveryRef = { readonly tenant_id: string; readonly id: string };
 
 /**
- * Returns the function that begins a delivery, unless there is the delivery already. A large body is stored in chunks
- * before.
+ * Returns the function that appends the first event of a delivery, unless the delivery exists. If the body is large,
+ * the function first stores it in chunks.
  */
 export const deliveryAppender =
   (log: Log, vault: Pick<SealedEvents, 'sealEvent'>, { type, actor, seed }: DeliveryStart) =>

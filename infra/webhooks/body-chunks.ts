@@ -14,14 +14,14 @@ import type { SealTask } from './verification-worker.ts';
 const CHUNK_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 500;
 /**
- * The time limit for writing all chunks of a body. It leaves time to write the delivery's event after them: providers
- * wait ten seconds for the response.
+ * The time limit for writing all chunks of a body, in milliseconds. It leaves time to write the delivery's event after
+ * them, because providers wait ten seconds for the response.
  */
 const BODY_TIMEOUT_MS = 6_000;
 
 export type LargeDelivery = Pick<NewDelivery, 'integration' | 'id' | 'facts' | 'body'>;
 
-/** Seals one chunk of a large body. @throws Refusal unavailable, not_found */
+/** Encrypts one chunk of a large body. @throws Refusal unavailable, not_found */
 export type SealChunk = (delivery: LargeDelivery, index: number) => Promise<BytesEvent>;
 
 /** Returns the event with one chunk of a body. */
@@ -32,7 +32,9 @@ export const chunkEvent = (stream: string, { integration, facts, body }: LargeDe
   meta: { tenant: integration.tenant_id, actor: { kind: 'system', id: integration.id }, at: facts.received_at, v: 1 },
 });
 
-/** Creates the function that seals chunks in another thread: in this one, each would block the event loop. */
+/**
+ * Creates the function that encrypts chunks in another thread. In this thread, each chunk would block the event loop.
+ */
 export const createChunkSealer =
   (vault: Pick<Vault, 'contentKey'>, sealBytes: (task: SealTask) => Promise<Uint8Array>): SealChunk =>
   async (delivery, index) => {
@@ -45,8 +47,9 @@ export const createChunkSealer =
   };
 
 /**
- * Whether the log already contains a delivery with this id, whatever its body. With `retry: false`, waits only half a
- * second for the answer. @throws Refusal unavailable
+ * Whether the log already contains a delivery with this id, whatever its body is. With `retry: false`, waits only half
+ * a second for the answer.
+ * @throws Refusal unavailable
  */
 export const isRecorded = async (
   log: Log,
@@ -84,7 +87,7 @@ export type ChunkSource = { readonly log: Log; readonly vault: Pick<SealedEvents
 
 /**
  * Yields the chunks of a body. Before it yields the last chunk, it checks the size and the digest of the whole body.
- * @throws Error if a chunk is missing, or size or digest is wrong; ContentUnreadable; Refusal unavailable
+ * @throws Error if a chunk is missing, or the size or the digest is wrong; ContentUnreadable; Refusal unavailable
  */
 export async function* readChunks({ log, vault }: ChunkSource, tenant: string, id: string, facts: DeliveryFacts): BodyChunks {
   const { parts = 0, sha256, size_bytes } = facts;
@@ -92,7 +95,8 @@ export async function* readChunks({ log, vault }: ChunkSource, tenant: string, i
   const digest = createHash('sha256');
   let size = 0;
   for (let index = 0; index < parts; index++) {
-    // Read each chunk separately. A read of the whole stream would buffer chunks faster than the caller consumes them.
+    // Each chunk is read separately. A read of the whole stream would buffer chunks faster than the caller consumes
+    // them.
     const [event] = await Array.fromAsync(log.read(stream, { from: index, limit: 1 })).catch(throwAsRefusal);
     if (!event) throw new Error(`chunk ${index} of ${parts} is missing in ${stream}`);
     const bytes = (await vault.openEvent(event)).data as Uint8Array;

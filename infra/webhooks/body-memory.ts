@@ -4,25 +4,30 @@ import { CHUNK_BYTES, MAX_BODY_BYTES } from '../../domain/webhooks/delivery-body
 import { canTakeChunk, createUsage, type Limits, type Usage, usageOf } from './memory-limits.ts';
 import { retryLater } from './record-delivery.ts';
 
-/** The most memory that large bodies may use in one process. Five bodies of the largest size fit. */
+/** The maximum memory for large bodies in one process, in bytes. It is enough for five bodies of the largest size. */
 const MAX_BUFFERED_BYTES = 128 * 1024 * 1024;
 const MAX_CHUNKS = Math.floor(MAX_BUFFERED_BYTES / CHUNK_BYTES);
-/** No tenant gets more than half of the memory, and no integration more than two bodies of the largest size need. */
+/**
+ * A tenant gets at most half of the memory, and an integration at most the memory for two bodies of the largest size.
+ */
 const LIMITS: Limits = {
   total: MAX_CHUNKS,
   tenant: Math.floor(MAX_CHUNKS / 2),
   integration: 2 * Math.ceil(MAX_BODY_BYTES / CHUNK_BYTES),
 };
-/** How many bodies may wait for memory. Each release of memory costs time for every body that waits. */
+/**
+ * The maximum numbers of bodies that wait for memory. They are limited because each release of memory costs time for
+ * every waiting body.
+ */
 const WAITING_LIMITS: Limits = { total: 64, tenant: 32, integration: 16 };
 
-/** The speed of each body is measured once per interval. */
+/** The speed of each body is measured at this interval, in milliseconds. */
 const INTERVAL_MS = 2_000;
 /** A body that arrives more slowly, in bytes per second, is refused. */
 const MIN_SPEED = 64 * 1024;
 /** A body that arrives more slowly, in bytes per second, is refused if another body needs its memory. */
 const MIN_SPEED_WHILE_OTHERS_WAIT = 1024 * 1024;
-/** A body waits at most this long for memory. Providers wait ten seconds for the response. */
+/** The maximum time that a body waits for memory, in milliseconds. Providers wait ten seconds for the response. */
 const MAX_WAIT_MS = 7_000;
 
 export type BodyMemoryOptions = {
@@ -36,7 +41,7 @@ export type BodyMemoryOptions = {
 /** A large body that is being received, verified or recorded. */
 type Body = {
   readonly owner: BodyOwner;
-  /** The most chunks that this body can need. */
+  /** The maximum number of chunks that this body can need. */
   readonly maxChunks: number;
   readonly chunks: Uint8Array[];
   /** Rejects when the body is given up. */
@@ -45,7 +50,10 @@ type Body = {
   awaited: PromiseWithResolvers<Uint8Array> | null;
   /** The bytes that have arrived since the last measurement. */
   arrived: number;
-  /** Whether the speed since the last measurement can be judged: the body must have been receiving all that time. */
+  /**
+   * Whether the speed since the last measurement can be judged. It can if the body has been receiving during the whole
+   * interval.
+   */
   isMeasurable: boolean;
   isComplete: boolean;
 };
@@ -53,27 +61,26 @@ type Body = {
 type Pool = Required<BodyMemoryOptions> & {
   /** The bodies in the order in which their requests arrived. */
   readonly bodies: Set<Body>;
-  /** The bodies that hold chunks, and how many chunks they hold. */
+  /** The bodies that have chunks, and the numbers of their chunks. */
   readonly holders: Set<Body>;
   readonly used: Usage;
-  /** How many bodies wait for a chunk. */
+  /** The number of bodies that wait for a chunk. */
   readonly waiting: Usage;
   /** Chunks that are not in use. */
   readonly free: Uint8Array[];
-  /** Allocated with the first large body. */
+  /** The memory of all chunks. It is allocated for the first large body. */
   memory: SharedArrayBuffer | null;
   timer: NodeJS.Timeout | null;
   measuredAt: number;
 };
 
 /**
- * Allocates memory for large bodies, which is shared with the worker thread. A body gets memory in chunks, as its bytes
+ * Allocates memory for large bodies, which is shared with the worker thread. A body gets memory in chunks as its bytes
  * arrive; its declared Content-Length reserves none. All chunks are parts of one buffer, which is reused. With one
- * SharedArrayBuffer per body, memory could grow without limit: each buffer is freed only after the garbage collectors
- * of both threads have run.
- *
- * The signature of a body can be checked only when all of it has arrived. So that unsigned bodies cannot keep others
- * out, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.
+ * SharedArrayBuffer per body, memory could grow without limit, because such a buffer is freed only after the garbage
+ * collectors of both threads have run.
+ * The signature of a body can be checked only when the whole body has arrived. To prevent unsigned bodies from using up
+ * the memory, the memory of a tenant and of an integration is limited, and bodies that arrive too slowly are given up.
  */
 export const createBodyMemory = (options: BodyMemoryOptions = {}): ((owner: BodyOwner, maxBytes: number) => BodyMemory) => {
   const { limits = LIMITS, waitingLimits = WAITING_LIMITS } = options;
@@ -117,7 +124,7 @@ const addBody = (pool: Pool, owner: BodyOwner, maxBytes: number): Body => {
   pool.bodies.add(body);
   if (!pool.timer) {
     pool.measuredAt = performance.now();
-    // Bytes that have arrived while this process was busy are read before the speed is judged.
+    // Bytes that arrived while this process was busy must be read before the speed is judged.
     pool.timer = setInterval(() => setImmediate(() => measure(pool)), pool.intervalMs).unref();
   }
   return body;
@@ -137,7 +144,7 @@ const release = (pool: Pool, body: Body): void => {
   if (freed.length > 0) grantWaiting(pool);
 };
 
-/** Returns the promise of the chunk that a body waited for; null if it did not wait. */
+/** Returns the promise for the chunk for which a body waited; null if it did not wait. */
 const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   const { awaited } = body;
   if (awaited) pool.waiting.add(body.owner, -1);
@@ -145,7 +152,7 @@ const endWait = (pool: Pool, body: Body): Body['awaited'] => {
   return awaited;
 };
 
-/** Ends the reception of a body. Its memory is free at once. */
+/** Ends the reception of a body, and frees its memory at once. */
 const giveUp = (pool: Pool, body: Body, refusal: Refusal): void => {
   body.failure.reject(refusal);
   endWait(pool, body)?.reject(refusal);
@@ -193,7 +200,7 @@ const tooSlow = (): Refusal => new Refusal('too_slow', `A large body must arrive
 const measure = (pool: Pool): void => {
   const seconds = (performance.now() - pool.measuredAt) / 1_000;
   pool.measuredAt = performance.now();
-  // After a pause of this process, the speed says nothing about the sender.
+  // After a pause of this process, the measured speed does not depend on the sender.
   const wasPaused = seconds * 1_000 > 2 * pool.intervalMs;
   const measurable = wasPaused ? [] : [...pool.bodies].filter((body) => isReceiving(body) && body.isMeasurable);
   const slow = measurable.filter(({ arrived }) => arrived < MIN_SPEED_WHILE_OTHERS_WAIT * seconds).sort((a, b) => a.arrived - b.arrived);
@@ -205,15 +212,16 @@ const measure = (pool: Pool): void => {
   }
 };
 
-/** How far two bodies are apart: 0 in the same integration, 1 in the same tenant, 2 otherwise. */
+/** Returns the distance between two bodies: 0 in the same integration, 1 in the same tenant, 2 otherwise. */
 const distance = (a: BodyOwner, b: BodyOwner): number => {
   if (a.tenant !== b.tenant) return 2;
   return a.integration === b.integration ? 0 : 1;
 };
 
 /**
- * Gives up slow bodies until a body that waits gets memory; none if that would not help. Those of the same integration
- * come first, then those of the same tenant. Other tenants lose memory only if they use more of it.
+ * Gives up slow bodies until a waiting body gets memory; gives up none if that would not help. Bodies of the same
+ * integration are given up first, then bodies of the same tenant. Another tenant loses memory only if it uses more than
+ * the tenant of the waiting body.
  */
 const makeRoom = (pool: Pool, body: Body, slow: readonly Body[]): void => {
   const { owner } = body;

@@ -1,9 +1,9 @@
 import type { NewDelivery, WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 
-/** What a webhook call led to. `unavailable` means that it could not be recorded, so the sender has to repeat it. */
+/** The outcome of a webhook call. `unavailable`: it could not be recorded, so the sender must repeat it. */
 export type WebhookOutcome = 'accepted' | 'blocked' | 'duplicate' | 'rejected' | 'handshake' | 'unavailable';
 
-/** Is called once for every webhook call. `reason` and `provider` are empty if there is none, or if it is not known. */
+/** Called once for every webhook call. `reason` and `provider` are empty if there is none, or if it is unknown. */
 export type CountWebhook = (outcome: WebhookOutcome, reason: string, provider: string) => void;
 
 const outcomeOf = (type: NewDelivery['type']): WebhookOutcome =>

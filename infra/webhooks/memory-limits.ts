@@ -1,18 +1,18 @@
 import type { BodyOwner } from '../../commands/webhooks/webhook-ports.ts';
 
-/** The limits of what all bodies, those of one tenant, and those of one integration may use at the same time. */
+/** The limits for all bodies, for the bodies of one tenant, and for the bodies of one integration. */
 export type Limits = { readonly total: number; readonly tenant: number; readonly integration: number };
 
-/** Counts what bodies use: in total, per tenant and per integration. A count that is zero takes no memory. */
+/** Counts the usage of bodies: in total, per tenant and per integration. A count of zero takes no memory. */
 export type Usage = {
   /** Adds `count`, which may be negative, to the counts of a body. */
   readonly add: (owner: BodyOwner, count: number) => void;
   readonly ofTenant: (tenant: string) => number;
-  /** How much more the body's owner may use within all limits. Negative if it uses too much. */
+  /** Returns how much more the body's owner may use within all limits. Negative if it uses too much. */
   readonly free: (owner: BodyOwner) => number;
 };
 
-/** A body that uses memory: the chunks that it has, and the most that it can need. */
+/** A body that uses memory: its present chunks, and the maximum number of chunks that it can need. */
 export type Holder = { readonly owner: BodyOwner; readonly chunks: { readonly length: number }; readonly maxChunks: number };
 
 const addTo = (counts: Map<string, number>, key: string, count: number): void => {
@@ -37,7 +37,7 @@ export const createUsage = (limits: Limits): Usage => {
   };
 };
 
-/** Returns the usage of the chunks that these bodies hold. */
+/** Returns the usage of the chunks of these bodies. */
 export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
   const usage = createUsage(limits);
   for (const { owner, chunks } of holders) usage.add(owner, chunks.length);
@@ -45,10 +45,10 @@ export const usageOf = (limits: Limits, holders: Iterable<Holder>): Usage => {
 };
 
 /**
- * Whether a body may take one more chunk. `holders` are the bodies that hold chunks, and `usage` counts those chunks. A
- * body may not if the bodies could then block each other, because each waits for memory that the others hold. This is
- * the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs and
- * then release them.
+ * Whether a body may take one more chunk. `holders` are the bodies that have chunks, and `usage` counts those chunks.
+ * The body may not take it if the bodies could then block each other, because each would wait for memory of the others.
+ * This is the banker's algorithm: there must be an order in which every body can get all the chunks that it still needs
+ * and then release them.
  */
 export const canTakeChunk = (limits: Limits, usage: Usage, holders: ReadonlySet<Holder>, body: Holder): boolean => {
   if (usage.free(body.owner) < 1) return false;

@@ -9,7 +9,10 @@ import { type ChunkSource, readChunks } from './body-chunks.ts';
 
 export type DeliverySource = ChunkSource & { readonly logger: Pick<Logger, 'error'> };
 
-/** Logs why a body cannot be opened, unless its tenant was erased, and returns the reason. Rethrows any other error. */
+/**
+ * Logs why a body cannot be decrypted, unless its tenant was erased, and returns the reason.
+ * @throws any other error
+ */
 const reasonOf = ({ logger }: DeliverySource, error: unknown): ContentUnreadable['reason'] => {
   if (!(error instanceof ContentUnreadable)) throw error;
   if (error.reason !== 'erased') logger.error({ error: error.message }, 'the body of a delivery cannot be opened');
@@ -25,8 +28,8 @@ async function* withRefusals(source: DeliverySource, chunks: BodyChunks): BodyCh
 }
 
 /**
- * Reads a delivery from the log. The first event of its stream is the delivery. If the body is stored in chunks, each
- * chunk is read only when the caller asks for it.
+ * Reads a delivery from the log: the first event of its stream. If the body is stored in chunks, each chunk is read
+ * only when the caller asks for it.
  */
 export const readDelivery = (source: DeliverySource): ReadDelivery => {
   const { log, vault } = source;

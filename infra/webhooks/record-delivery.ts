@@ -8,16 +8,16 @@ import { createLinkedList } from '../linked-list.ts';
 import type { BytesEvent, SealedEvents } from '../vault/sealed-events.ts';
 
 /**
- * An append fails if the event store has answered no append for this long. The event store client's own deadline is 10
- * s, but webhook providers do not wait that long.
+ * An append fails if the event store has answered no append for this many milliseconds. The deadline of the event store
+ * client is 10 s, but webhook providers do not wait that long.
  */
 const STORE_SILENCE_TIMEOUT_MS = 500;
-/** An append fails after this time, even if the event store still answers other appends. */
+/** An append fails after this many milliseconds, even if the event store still answers other appends. */
 const APPEND_TIMEOUT_MS = 3_000;
 const LOOKUP_TIMEOUT_MS = 900;
-/** The most appends that may wait for the event store. It handles this many in about half a second. */
+/** The maximum number of appends that wait for the event store. It handles this many in about half a second. */
 const MAX_WAITING = 1_500;
-/** How long after a failed append recording counts as failing, unless a later append succeeds. */
+/** After a failed append, recording counts as failing for this many milliseconds, unless a later append succeeds. */
 const FAILURE_TTL_MS = 5_000;
 const MIN_RETRY_AFTER_SECONDS = 5;
 const MAX_RETRY_AFTER_SECONDS = 60;
@@ -25,7 +25,9 @@ const NO_BYTES = new Uint8Array(0);
 
 export type RecorderDeps = { readonly log: Log; readonly vault: Pick<SealedEvents, 'sealEvent'> };
 
-/** How a delivery is recorded. `eventId` is the id of its event, by which the log recognises a repeated attempt. */
+/**
+ * An attempt to record a delivery. `eventId` is the id of its event, by which the log recognises a repeated attempt.
+ */
 export type Attempt = {
   readonly eventId: string;
   /** Whether to try again, until the time limit, if the log cannot be reached. */
@@ -33,14 +35,14 @@ export type Attempt = {
 };
 
 export type DeliveryRecorder = {
-  /** @throws Refusal unavailable; the delivery may be in the log nevertheless */
+  /** Records a delivery. @throws Refusal unavailable; the delivery may be in the log nevertheless */
   readonly record: (delivery: NewDelivery, attempt: Attempt) => Promise<RecordedDelivery>;
-  /** Whether so many appends wait that the next one is refused. */
+  /** Whether the maximum number of appends waits, so that the next one is refused. */
   readonly isFull: () => boolean;
-  /** Refuses all deliveries that wait for the event store, in the order of their arrival. */
+  /** Refuses all deliveries that are waiting for the event store, in the order of their arrival. */
   readonly giveUpWaiting: () => void;
   /**
-   * Whether the last append failed, less than FAILURE_TTL_MS ago. /readyz needs this to detect a full disk, on which
+   * Whether the last append failed less than FAILURE_TTL_MS ago. /readyz uses this to detect a full disk, on which
    * reads still work.
    */
   readonly isFailing: () => boolean;
@@ -48,12 +50,12 @@ export type DeliveryRecorder = {
 
 /**
  * Records each delivery as the first event of a stream whose name contains the delivery's id. The append of a
- * redelivery conflicts, because its stream already exists: that is how redeliveries are recognised. The chunks of a
- * large body must be written before this event. The body is sealed with the tenant's data key.
+ * redelivery conflicts, because its stream already exists; this is how redeliveries are recognised. The chunks of a
+ * large body must be written before this event. The body is encrypted with the tenant's data key.
  */
 export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRecorder => {
   let waiting = 0;
-  /** For each delivery whose sender waits, the function that refuses it. They are in the order of arrival. */
+  /** For each delivery whose sender waits, the function that refuses it, in the order of arrival. */
   const senders = createLinkedList<() => void>();
   let lastAnswerAt = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -83,7 +85,7 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
   const timeoutAt = (startedAt: number): number =>
     Math.min(startedAt + APPEND_TIMEOUT_MS, Math.max(startedAt, lastAnswerAt) + STORE_SILENCE_TIMEOUT_MS);
 
-  // Uses its own timer, because the deadline of the event store client does not include the time for connecting.
+  // A separate timer is used, because the deadline of the event store client does not include the time for connecting.
   const record = (delivery: NewDelivery, attempt: Attempt): Promise<RecordedDelivery> => {
     if (isFull()) throw retryLater();
     const startedAt = performance.now();
@@ -101,8 +103,8 @@ export const createDeliveryRecorder = ({ log, vault }: RecorderDeps): DeliveryRe
         failedAt = performance.now();
         giveUp();
       };
-      // If this process was busy, the answer may have arrived but not been read yet. So let the event loop run once
-      // more before the append fails.
+      // If this process was busy, the answer may have arrived but not been read yet. So the event loop runs once more
+      // before the append fails.
       const onTimeout = (): void => void setImmediate(failOrWait);
       let timer = setTimeout(onTimeout, STORE_SILENCE_TIMEOUT_MS);
       waiting++;
@@ -138,13 +140,16 @@ export const retryLater = (): Refusal => {
 };
 
 /**
- * Returns a look-up's result, and waits at most 900 ms for it. A result from memory is returned at once. @throws
- * Refusal unavailable
+ * Returns the result of a look-up. Waits at most 900 ms for it. A result from memory is returned without a promise.
+ * @throws Refusal unavailable
  */
 export const withTimeout = <T>(found: T | Promise<T>): T | Promise<T> =>
   found instanceof Promise ? withDeadline(LOOKUP_TIMEOUT_MS, found).catch(toRetryLater) : found;
 
-/** Turns errors of the log into refusals. Other errors are thrown unchanged. @throws Refusal unavailable, not_found */
+/**
+ * Throws the refusal that corresponds to an error of the log. Throws any other error unchanged.
+ * @throws Refusal unavailable, not_found
+ */
 export const toRetryLater = (error: unknown): never => {
   if (error instanceof LogError && error.kind === 'unavailable') throw retryLater();
   if (error instanceof LogError && error.kind === 'gone') throw new Refusal('not_found', 'There is no such webhook address');
@@ -154,7 +159,8 @@ export const toRetryLater = (error: unknown): never => {
 const isConflict = (error: unknown): boolean => error instanceof LogError && error.kind === 'conflict';
 
 /**
- * Handles the error of an append: a conflict means that this delivery has been recorded before, so it is a redelivery.
+ * Handles the error of an append. A conflict means that this delivery was recorded before, so it is a redelivery.
+ * @throws any other error
  */
 const redeliveryOrThrow = (error: unknown): RecordedDelivery => {
   if (isConflict(error)) return { token: null };

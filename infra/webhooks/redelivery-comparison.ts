@@ -24,7 +24,7 @@ const MAX_REMEMBERED = 10_000;
  * module remembers recent deliveries only to avoid requests to the log.
  */
 export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; logger: Pick<Logger, 'warn'>; now: () => string }) => {
-  /** The digests of recently recorded bodies, by stream name. */
+  /** Maps stream names to the digests of recently recorded bodies. */
   const digests = createLruMap<string, string>({ capacity: MAX_REMEMBERED });
   const waiting: Redelivery[] = [];
   const workers = new Set<Promise<void>>();
@@ -46,7 +46,8 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
     try {
       await compare(redelivery);
     } catch (error) {
-      // Another process has appended to the stream since it was read, most likely the same event. So compare again.
+      // Another process has appended to the stream since it was read, most likely the same event, so the bodies are
+      // compared again.
       if (error instanceof LogError && error.kind === 'conflict') return enqueue(redelivery);
       logger.warn({ error: (error as Error).message, stream: redelivery.stream }, 'a redelivery could not be compared with its delivery');
     }
@@ -65,11 +66,14 @@ export const createRedeliveryComparison = ({ log, logger, now }: { log: Log; log
   };
 
   return {
-    /** Remembers a delivery that has just been recorded, so that its redeliveries in the near future need no read. */
+    /**
+     * Remembers a delivery that has just been recorded, so that comparing its redeliveries in the near future needs no
+     * read.
+     */
     remember: (delivery: NewDelivery): void => digests.set(deliveryStream(delivery), delivery.facts.sha256),
     /**
      * Whether this process knows that the log contains this delivery. True is never outdated, because events are never
-     * removed. False means only that this process does not remember the delivery.
+     * removed. False only means that this process does not remember the delivery.
      */
     isKnown: (delivery: Pick<NewDelivery, 'integration' | 'id'>): boolean => digests.get(deliveryStream(delivery)) !== undefined,
     /**

@@ -12,8 +12,8 @@ const APPEND_TIMEOUT_MS = 500;
 type Owner = NewDelivery['integration'];
 
 /**
- * Creates the function that records a body in a stream of its own, and returns whether the body is a replay: the same
- * body arrived before with another delivery id. (A repeated delivery id is a redelivery, see record-delivery.ts.)
+ * Creates the function that records a body in its own stream, and returns whether the body is a replay: the same body
+ * was received before with another delivery id. (A repeated delivery id is a redelivery, see record-delivery.ts.)
  * @throws Refusal unavailable
  */
 export const createReplayGuard =

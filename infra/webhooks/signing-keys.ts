@@ -15,8 +15,8 @@ const MAX_CACHED = 10_000;
 type CachedKeys = { readonly sealed: string; readonly sealedPrevious: string | null; readonly keys: SigningKeys };
 
 /**
- * Returns a function that gets the signing keys of an integration, with which its deliveries are verified. It decrypts
- * keys once and caches them, until a tenant is erased. It throws Refusal unavailable or not_found.
+ * Returns a function that returns the signing keys of an integration, with which its deliveries are verified. It
+ * decrypts keys once, and caches them until a tenant is erased. It throws Refusal unavailable or not_found.
  */
 export const createSigningKeys = (vault: Pick<Vault, 'open' | 'onErased'>) => {
   const cache = createLruMap<string, CachedKeys>({ capacity: MAX_CACHED });

@@ -13,8 +13,8 @@ import type { Vault } from '../vault/vault.ts';
 import { retryLater, toRetryLater, withTimeout } from './record-delivery.ts';
 
 /**
- * Refusals are sent a whole multiple of this time after the call. It is longer than a look-up in the log takes, so the
- * time does not tell whether one was necessary.
+ * Refusals are sent a whole multiple of this many milliseconds after the call. It is longer than a look-up in the log
+ * takes, so the time does not reveal whether a look-up was necessary.
  */
 const PAUSE_MS = 25;
 
@@ -54,7 +54,7 @@ export const skillCallPorts = ({
     callId: ({ id, tenant_id }, key) => (key === undefined ? randomId() : vault.uniqueId('skillcall', tenant_id, `${id}\0${key}`)),
     recorded: async ({ tenant_id }, id) => {
       const [first] = await Array.fromAsync(log.read(streamName(category, tenant_id, id), { limit: 1 })).catch(toRetryLater);
-      // A call that is not in the log yet waits in the spool.
+      // If the call is not in the log yet, it is still in the spool.
       if (!first) throw retryLater();
       return { sha256: factsOf(first).sha256, isBlocked: first.type === 'SkillWebhookBlocked' };
     },

@@ -23,7 +23,7 @@ type Deps = {
 
 export type SpooledRecording = Pick<RecordingPort, 'record' | 'isReplay'> & {
   readonly isBreakerOpen: () => boolean;
-  /** Ends the recording of what waits in the spool. */
+  /** Stops recording the deliveries in the spool. */
   readonly close: () => Promise<void>;
 };
 
@@ -39,17 +39,17 @@ const resultOf = (error: unknown): DrainResult => {
 const copyOf = ({ length, chunks }: ChunkedBody): ChunkedBody => ({ length, chunks: chunks.map((chunk) => chunk.slice()) });
 
 /**
- * Records deliveries, and stores those in the spool that the event store does not record within half a second. They are
- * recorded later with the same event ids, so it does not matter whether the first attempt has succeeded after all.
- * Deliveries of an integration stay in order: while one waits in the spool, later ones queue behind it.
+ * Records deliveries. A delivery that the event store does not record within half a second is stored in the spool, and
+ * recorded later with the same event id. So it does not matter if the first attempt succeeded after all. Deliveries of
+ * an integration stay in order: while one waits in the spool, later ones are queued behind it.
  */
 export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   const { spool, recorder, logger, compareRedelivery, onDrained } = deps;
   const breaker = createCircuitBreaker();
 
   const store = async (delivery: NewDelivery, eventId: string): Promise<RecordedDelivery> => {
-    // The memory of a large body is reused when its sender has an answer, and that may be before the disk has its
-    // bytes.
+    // The body is copied if it is large: its memory is reused when its sender has an answer, which may be before its
+    // bytes are durable.
     const body = delivery.body instanceof Uint8Array ? delivery.body : copyOf(delivery.body);
     const result = await spool.put(entryOf({ ...delivery, body, eventId }));
     if (result === 'refused') throw retryLater();
@@ -57,8 +57,8 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
   };
 
   /**
-   * Counts a failed attempt, unless the data key of one tenant was the reason. The other appends that wait are not
-   * answered either: they go to the spool as well, before any delivery that arrives later.
+   * Counts a failed attempt, unless the data key of one tenant was the reason. The other waiting appends are not
+   * answered either: their deliveries also go to the spool, before any delivery that arrives later.
    */
   const onFailure = (error: unknown): void => {
     if (error instanceof DataKeyUnreadable) return;
@@ -66,7 +66,10 @@ export const createSpooledRecording = (deps: Deps): SpooledRecording => {
     if (spool.status().canTake) recorder.giveUpWaiting();
   };
 
-  /** While deliveries wait, the attempts to record those are the probes of the breaker. */
+  /**
+   * Whether an attempt may be made. While deliveries wait in the spool, the attempts to record them are the probes of
+   * the breaker.
+   */
   const mayTry = (): boolean => !breaker.isOpen() || (spool.status().rows === 0 && breaker.mayTry());
 
   const record = async (delivery: NewDelivery): Promise<RecordedDelivery> => {

@@ -19,7 +19,7 @@ export const openVerificationClient = (logger: Pick<Logger, 'warn'>) => {
     started.on('message', ({ id, result }: TaskResult) => {
       pending.get(id)?.resolve(result);
       pending.delete(id);
-      // Let this process exit although the thread is running, because no task is pending.
+      // This lets the process exit although the thread is running, because no task is pending.
       if (pending.size === 0) started.unref();
     });
     started.on('error', (error) =>

@@ -20,12 +20,12 @@ const joinChunks = ({ length, chunks }: ChunkedBody): Uint8Array => {
 
 export type SealTask = { readonly key: KeyObject; readonly associatedData: Uint8Array; readonly plain: Uint8Array };
 
-/** The functions that this thread runs. Their running time grows with the size of the body. */
+/** The functions that this thread runs. Their running time is proportional to the size of the body. */
 const tasks = {
   matchSecret,
   inspectBody: ({ question, body }: { question: BodyQuestion; body: ChunkedBody }): InspectedBody =>
     inspectBody(question, joinChunks(body)),
-  /** Returns a copy, whose memory can be transferred to the other thread. */
+  /** Encrypts bytes. Returns a copy, whose memory can be transferred to the other thread. */
   sealBytes: ({ key, associatedData, plain }: SealTask): Uint8Array<ArrayBuffer> => new Uint8Array(sealBytes(key, associatedData, plain)),
 };
 

@@ -4,22 +4,26 @@ import { connectedIntegrations, INTEGRATIONS_AT_ONCE } from '../../projections/w
 
 const INTERVAL_MS = 60_000;
 const RETRY_DELAY_MS = 5_000;
-/** The caches keep more than this, so that warming does not drop what requests use. */
+/**
+ * The maximum number of integrations to warm. The caches have room for more, so that warming does not evict entries
+ * that requests use.
+ */
 const MAX_INTEGRATIONS = 5_000;
 
 export type WarmingParts = {
   readonly reads: Pick<Reads, 'rows'>;
-  /** Loads what receiving a delivery of an integration needs. Takes no time if all of it is in memory. */
+  /** Loads the data that receiving a delivery of an integration needs. Takes no time if all of them are in memory. */
   readonly prepare: (integration_id: string) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
-  /** How many integrations are prepared. By default, MAX_INTEGRATIONS. */
+  /** The maximum number of integrations that are prepared. By default, MAX_INTEGRATIONS. */
   readonly max?: number;
 };
 
 /**
- * Prepares this process for the deliveries of all integrations after its start, and again every minute for new ones. So
- * the spool takes their deliveries also if the event store fails before the first one. It does one after the other, so
- * that requests are not slowed down. `warmed` resolves after the first time.
+ * Prepares this process for the deliveries of all integrations after its start, and again every minute for new
+ * integrations. So the spool can take their deliveries even if the event store fails before the first one arrives.
+ * Integrations are prepared one after another, so that requests are not slowed down. `warmed` resolves after the first
+ * time.
  */
 export const startIntegrationWarming = ({ reads, prepare, logger, max = MAX_INTEGRATIONS }: WarmingParts) => {
   const warmed = Promise.withResolvers<void>();

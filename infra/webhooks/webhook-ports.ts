@@ -35,21 +35,21 @@ export type WebhookDeps = {
   readonly vault: Pick<Vault, 'open' | 'uniqueId' | 'contentKey' | 'sealEvent' | 'onErased'>;
   readonly cache: AggregateReader;
   readonly logger: Pick<Logger, 'warn'>;
-  /** The rate limiter. If it is missing, no quota is enforced. */
+  /** The rate limiter. If it is absent, no quota is enforced. */
   readonly limits?: Pick<RateLimiter, 'chargeDelivery'> | undefined;
-  /** The windows in which guardrails count deliveries. By default, they are those of this process alone. */
+  /** The windows in which guardrails count deliveries. By default, this process counts alone. */
   readonly windows?: SlidingWindows;
   readonly now?: () => string;
-  /** Stores deliveries while the log cannot be reached. If it is missing, they are refused then. */
+  /** Stores deliveries while the log cannot be reached. If it is absent, such deliveries are refused. */
   readonly spool?: { readonly spool: Spool; readonly onDrained: DrainOptions['onDrained'] } | undefined;
 };
 
 type Deps = WebhookDeps & { readonly now: () => string };
 type RunTask = ReturnType<typeof openVerificationClient>['run'];
-/** `isBreakerOpen`: whether deliveries are stored in the spool without an attempt to record them. */
+/** `isBreakerOpen`: whether deliveries are stored in the spool without an attempt to record them first. */
 type RecordingState = Pick<DeliveryRecorder, 'isFailing'> & { readonly isBreakerOpen: () => boolean };
 type Closable = { readonly close: () => Promise<void> };
-/** Loads into memory what receiving a delivery of an integration needs. @throws Refusal unavailable */
+/** Loads the data that receiving a delivery of an integration needs into memory. @throws Refusal unavailable */
 type Preparation = { readonly prepare: (integration_id: string) => Promise<void> };
 
 const clock = (): string => new Date().toISOString();
@@ -172,8 +172,8 @@ const recordingPort = ({ log, vault, logger, now, spool }: Deps, run: RunTask): 
 };
 
 /**
- * Records deliveries. The chunks of a large body are written before the delivery's event. If the delivery was recorded
- * before, no chunks are written: a redelivery with a different body would leave chunks that no event refers to.
+ * Records deliveries. Writes the chunks of a large body before the delivery's event. If the delivery was recorded
+ * before, writes no chunks, because a redelivery with a different body would leave chunks to which no event refers.
  */
 const recordingWithChunks = (deps: RecorderDeps, sealChunk: SealChunk): DeliveryRecorder => {
   const { record, ...recorder } = createDeliveryRecorder(deps);

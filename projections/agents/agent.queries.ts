@@ -8,9 +8,9 @@ import { AgentListRead, agentCounter, agents, table } from './agent.ts';
 const from: Source<typeof table> = { projection: agents.name, table };
 
 /**
- * Which agents a caller may see. Either all agents of the tenant, or those on which `user_id` has one of these roles,
- * by a role or a grant. The role or grant must be newer than `since`, the sort key of the position at which the user
- * became a member.
+ * The agents that a caller may see: either all agents of the tenant, or those on which `user_id` has one of these
+ * roles, by a role or a grant. The role or grant must be newer than `since`, the sort key of the position at which the
+ * user became a member.
  */
 export type AgentVisibility =
   | { readonly all: true }
@@ -24,11 +24,11 @@ export type AgentFilter = {
   readonly q?: string | undefined;
   readonly is_active?: boolean | undefined;
   readonly kind?: string | undefined;
-  /** Whether only favorites are listed, or only the other agents. */
+  /** If true, only favorites are listed; if false, only the other agents. */
   readonly favorite?: boolean | undefined;
 };
 
-/** The favorites of the user who reads a list: the ids of tenants, by the ids of the agents. */
+/** The favorites of the user who reads a list: agent ids mapped to tenant ids. */
 export type Favorites = Readonly<Record<string, string>>;
 
 /**
@@ -44,7 +44,7 @@ type AgentListArgs = Omit<AgentFilter, 'q' | 'favorite'> & {
   readonly user_id?: string;
   readonly roles?: readonly string[];
   readonly since?: string;
-  /** Only the agents with these ids, or all but those. */
+  /** If `only` is given, only the agents with these ids are listed; with `except`, all others. */
   readonly only?: readonly string[] | undefined;
   readonly except?: readonly string[] | undefined;
 };
@@ -74,7 +74,10 @@ const agentList = defineList(
       .$if(except !== undefined, (query) => query.where(({ eb, fn, val, not }) => not(eb('agent.id', '=', fn.any(val(except!)))))),
 );
 
-/** A document of the list starts with the id of its agent and ends with `is_favorite`, which is stored as false. */
+/**
+ * The start and the end of a document in the list: it starts with the id of the agent, and ends with `is_favorite`,
+ * which is stored as false.
+ */
 const [START, END] = ['{"id":"', 'false}'];
 
 /** Sets `is_favorite` in the documents of a page whose agents are favorites, without parsing the page. */
@@ -99,7 +102,7 @@ const NO_FAVORITES: Favorites = {};
 
 type VisibleAgents = { readonly visibility: AgentVisibility; readonly favorites?: Favorites };
 
-/** Returns a page of agents, as AgentListRead. `favorites` are those of the caller; none by default. */
+/** Returns a page of agents, as AgentListRead. `favorites` are the favorites of the caller; none by default. */
 export const agentPage = (
   reads: Reads,
   tenant_id: string,
@@ -154,8 +157,8 @@ const accessibleAgents = defineQuery((db, { tenant_id, user_id, roles, since }: 
 );
 
 /**
- * Returns the ids of the agents on which a user has one of these roles, by a role or a grant, in no order. They are
- * only candidates: the agent may be deleted or for administrators only, and the projection may lag behind the log.
+ * Returns the ids of the agents on which a user has one of these roles, by a role or a grant, in no particular order.
+ * They are only candidates: an agent may be deleted or restricted to admins, and the projection may lag behind the log.
  */
 export const agentsOpenTo = async (reads: Reads, access: AgentAccess): Promise<string[]> =>
   (await reads.rows(accessibleAgents, access)).map(({ agent_id }) => agent_id);
@@ -168,13 +171,15 @@ const chains = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: re
     .where(({ eb, fn, val }) => eb('agent.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns the id of the primary model of each of these agents that has one, by the agent's id. */
+/** Returns the primary models of these agents: agent ids mapped to model ids. Agents without a model have no entry. */
 export const primaryModelsOf = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<Map<string, string>> => {
   const rows = ids.length === 0 ? [] : await reads.rows(chains, { tenant_id, ids });
   return new Map(rows.flatMap(({ id, models }) => (models as { model_id: string }[]).slice(0, 1).map(({ model_id }) => [id, model_id])));
 };
 
-/** An agent existed from the log position `born` until the position `died`. */
+/**
+ * The agents that existed at the log position `at`: an agent exists from the position `born` until the position `died`.
+ */
 const agentListAsOf = defineList({ table, includesDeleted: true }, (db, { tenant_id, at }: { tenant_id: string; at: string }) =>
   db
     .selectFrom('agents.agents as agent')
@@ -198,7 +203,7 @@ const allNames = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
   db.selectFrom('agents.agents as agent').select(['agent.id', 'agent.name', 'agent.deleted']).where('agent.tenant_id', '=', tenant_id),
 );
 
-/** Returns the names of all agents of a tenant, also of those that are deleted. */
+/** Returns the names of all agents of a tenant, including deleted agents. */
 export const agentNames = async (reads: Reads, tenant_id: string): Promise<{ id: string; name: string; deleted: boolean }[]> =>
   (await reads.rows(allNames, { tenant_id })) as { id: string; name: string; deleted: boolean }[];
 
@@ -215,7 +220,7 @@ const agentsAfter = defineQuery((db, { tenant_id, id }: { tenant_id: string; id:
     .limit(({ lit }) => lit(BATCH_SIZE)),
 );
 
-/** Reads the agents of all tenants that are not deleted, in batches. */
+/** Yields the agents of all tenants that are not deleted, in batches. */
 export async function* allAgents(reads: Reads): AsyncGenerator<readonly { tenant_id: string; agent_id: string }[], void> {
   for (let last = { tenant_id: '', id: '' }; ; ) {
     const batch = await reads.rows(agentsAfter, last);

@@ -66,8 +66,8 @@ type Source = Pick<Rejection.Rejection, 'ip' | 'user_agent'>;
 
 /**
  * Returns the IP address and the user agent of the caller. They are usually in the metadata of the event. The sender of
- * a rejected webhook call is not verified, so its event has them in the data. An event about calls of several callers
- * has none.
+ * a rejected webhook call is not verified, so the event of the rejection has them in its data. An event about calls of
+ * several callers has none.
  */
 const sourceOf = ({ category, data, meta }: Recorded): Source => {
   if (category !== Rejection.category && category !== SkillRefusal.category)
@@ -78,9 +78,9 @@ const sourceOf = ({ category, data, meta }: Recorded): Source => {
 };
 
 /**
- * The kind of the resource with the id of the stream, where it is not the category: two words are written as in the
- * actions, and the streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the
- * id of another resource.
+ * Maps stream categories to resource types, if they differ. A type of two words is written as in the names of actions.
+ * The streams of rejections, acknowledgements, Slack settings, redaction patterns and guardrails have the id of another
+ * resource, and its type.
  */
 const RESOURCE_TYPES: Readonly<Record<string, string>> = {
   [ApiKey.category]: 'api_key',
@@ -101,8 +101,8 @@ const RESOURCE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the resource that an event is about. An event about a member is in the stream of the tenant. One about a
- * disclosure or a budget is in a stream of its own, and is about the agent.
+ * Returns the resource that an event is about. An event about a member is in the stream of the tenant. Events about
+ * disclosures and budgets have separate streams, and are about the agent.
  */
 const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row): Row => {
   if (type.startsWith('Member') && typeof user_id === 'string') return { resource_type: 'member', resource_id: user_id };
@@ -110,11 +110,11 @@ const resourceOf = ({ category, id, type }: Recorded, { user_id, agent_id }: Row
   return { resource_type: RESOURCE_TYPES[category] ?? category, resource_id: id };
 };
 
-/** The id of the event that caused this one; null if it names none, or several. */
+/** Returns the id of the event that caused this one; null if none or several did. */
 const causeOf = ({ meta, category }: Recorded, { repeats, event_id }: Row): unknown =>
   meta.$causationId ?? repeats ?? (category === Acknowledgement.category ? event_id : null) ?? null;
 
-/** Returns the audit log entry of an event, as far as it follows from the event alone. */
+/** Returns the part of an event's audit log entry that follows from the event alone. */
 export const entryOf = (event: Recorded): Row => {
   const meta = metaOf(event);
   const { kind, id, key_id = null } = event.actor;
@@ -140,8 +140,8 @@ export const entryOf = (event: Recorded): Row => {
 };
 
 /**
- * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, the chunks of delivery bodies,
- * how far messages are published, and the heads that are signed over the log itself, with their anchors.
+ * The categories whose events the audit log leaves out: idempotency keys, wrapped keys, chunks of delivery bodies, the
+ * progress of publishing messages, and the signed heads of the audit log itself, with their anchors.
  */
 export const EXCLUDED_CATEGORIES: ReadonlySet<string> = new Set([
   'idempotency',

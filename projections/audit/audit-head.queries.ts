@@ -27,7 +27,7 @@ const firstHeadFrom = defineQuery((db, { tenant_id, place }: { tenant_id: string
     .limit(({ lit }) => lit(1)),
 );
 
-/** A head, the tree before it, and the sort key of its position. */
+/** A head, the tree before it, and the sort key of the position of the head's last entry. */
 export type CoveringHead = {
   readonly head: z.output<typeof SignedHead>;
   readonly before: AuditHead.TreeBefore;
@@ -62,7 +62,7 @@ const lastHead = defineQuery((db, { tenant_id }: { tenant_id: string }) =>
 export const newestHead = async (reads: Reads, tenant_id: string): Promise<CoveringHead | null> =>
   coveringHead(await reads.rows(lastHead, { tenant_id }));
 
-/** How many heads one query returns that are not anchored yet. */
+/** The maximum number of heads that a query for heads to anchor returns. */
 export const MAX_HEADS_TO_ANCHOR = 100;
 
 const unanchored = defineQuery((db, _: object) =>
@@ -80,7 +80,7 @@ type HeadToAnchor = Pick<z.output<typeof SignedHead>, 'size' | 'root' | 'positio
   readonly tenant_id: string;
 };
 
-/** Returns the oldest heads of all tenants that are not anchored: at most MAX_HEADS_TO_ANCHOR. */
+/** Returns the oldest heads of all tenants that AUDIT_ANCHOR_URL has not received yet, at most MAX_HEADS_TO_ANCHOR. */
 export const headsToAnchor = async (reads: Pick<Reads, 'rows'>): Promise<HeadToAnchor[]> =>
   (await reads.rows(unanchored, {})).map(({ tenant_id, id: head_id, doc }) => {
     const { size, root, position, at, signature, key_id } = JSON.parse(doc) as z.output<typeof SignedHead>;
@@ -98,7 +98,7 @@ const leaves = defineQuery((db, { tenant_id, after, until }: { tenant_id: string
     .limit(({ lit }) => lit(AuditHead.MAX_HEAD_ENTRIES)),
 );
 
-/** Returns the hashes of a tenant's entries between two sort keys, in log order: at most MAX_HEAD_ENTRIES. */
+/** Returns the leaf hashes of a tenant's entries between two sort keys, in log order, at most MAX_HEAD_ENTRIES. */
 export const leavesBetween = async (
   reads: Pick<Reads, 'rows'>,
   tenant_id: string,
@@ -107,7 +107,7 @@ export const leavesBetween = async (
 ): Promise<{ leaf: string; place: string }[]> =>
   (await reads.rows(leaves, { tenant_id, after, until })).map(({ leaf, place }) => ({ leaf: leaf!, place: place! }));
 
-/** How many tenants one query checks for entries that no head covers. */
+/** The number of tenants that one query checks for entries that no head covers. */
 const TENANTS_PER_QUERY = 500;
 
 const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
@@ -136,7 +136,9 @@ const unsignedCounts = defineQuery((db, { after }: { after: string }) =>
     .select(['entries.tenant_id', 'entries.lines', 'last.size', 'last.at']),
 );
 
-/** Tenants that were checked. `next`: the last one of them; null if no more follow. */
+/**
+ * The ids of the checked tenants that are due. `next` is the id of the last checked tenant; null if there are no more.
+ */
 export type CheckedTenants = { readonly due: readonly string[]; readonly next: string | null };
 
 /**
@@ -154,7 +156,7 @@ export const tenantsWithUnsignedEntries = async (reads: Pick<Reads, 'rows'>, bef
   return { due: due.map(({ tenant_id }) => tenant_id), next: rows.length === TENANTS_PER_QUERY ? rows.at(-1)!.tenant_id : null };
 };
 
-/** Which audited events of a tenant to find. `from` and `to` are sort keys; both are included. */
+/** Selects audited events of a tenant. `from` and `to` are sort keys; both are inclusive. */
 export type EntrySelection = {
   readonly tenant_id: string;
   readonly from: string;
@@ -188,7 +190,7 @@ const entryPlaces = { oldest: defineQuery(placesIn('asc')), newest: defineQuery(
 export const EVENT_ORDERS = ['oldest', 'newest'] as const;
 export type EventOrder = (typeof EVENT_ORDERS)[number];
 
-/** Returns the positions of audited events, in log order, or the newest first. */
+/** Returns the positions of the selected events, in log order or with the newest first. */
 export const positionsOf = async (
   reads: Reads,
   { type, ...selection }: EntrySelection,
@@ -214,13 +216,13 @@ const firstOrLast =
 const entryAtTime = { oldest: defineQuery(firstOrLast('asc')), newest: defineQuery(firstOrLast('desc')) };
 
 /**
- * Returns the sort key of the entry at which a list begins that is read from a time on: the first one at or after it,
- * or in the order `newest` the last one at or before it. Null if there is none.
+ * Returns the sort key of the entry at which a list that starts at a time begins: the first entry at or after this time
+ * or, in the order `newest`, the last entry at or before it. Null if there is none.
  */
 export const placeAtTime = async (reads: Reads, tenant_id: string, time: string, order: EventOrder): Promise<string | null> =>
   (await reads.rows(entryAtTime[order], { tenant_id, time }))[0]?.place ?? null;
 
-/** How many effects of one event are returned. */
+/** The maximum number of effects of one event that are returned. */
 export const MAX_EFFECTS = 100;
 
 const effectPlaces = defineQuery((db, { tenant_id, cause_id }: { tenant_id: string; cause_id: string }) =>
@@ -233,6 +235,6 @@ const effectPlaces = defineQuery((db, { tenant_id, cause_id }: { tenant_id: stri
     .limit(({ lit }) => lit(MAX_EFFECTS)),
 );
 
-/** Returns the positions of the first events of the tenant that name this event as their cause: at most MAX_EFFECTS. */
+/** Returns the positions of the first events of the tenant that this event has caused, at most MAX_EFFECTS. */
 export const effectsOf = async (reads: Reads, tenant_id: string, cause_id: string): Promise<Position[]> =>
   (await reads.rows(effectPlaces, { tenant_id, cause_id })).map(({ place }) => positionOfSortKey(place!));

@@ -33,7 +33,7 @@ export const SignedHead = z
   })
   .meta({ id: 'SignedHead' });
 
-/** What a proof is computed from, besides the hashes of the entries. */
+/** The values from which a proof is computed, in addition to the hashes of the entries. */
 export const TreeBefore = z.object({ before: z.object({ size: z.int(), position: z.string().nullable(), peaks: z.array(Hash) }) });
 
 export const table = {
@@ -45,7 +45,7 @@ export const table = {
     size: 'bigint',
     place: 'text',
     at: 'timestamptz',
-    // When the head was signed, until it is anchored; then null.
+    // The time at which the head was signed; null when it is anchored.
     unanchored_since: 'timestamptz',
   },
   docs: { doc: SignedHead, tree: TreeBefore },

@@ -6,11 +6,11 @@ import { byKey, DOC_SEPARATOR, type Page, type PageWindow, pagesOf, type Reads, 
 import { audit, auditCounter, platformTable, table } from './audit-log.ts';
 
 /**
- * The filters of an audit log. `actor` is a user, an agent or a part of the platform, `user_id` only a user. The time
- * `from` is inclusive, `to` is exclusive.
+ * The filters of an audit log. `actor` is a user, an agent or a part of the platform; `user_id` is only a user. The
+ * time `from` is inclusive, `to` is exclusive.
  */
 export type AuditFilter = {
-  /** An action such as `agent.updated`, or all actions with the same start: `agent.*`. */
+  /** An action such as `agent.updated`, or a pattern such as `agent.*` for all actions with this start. */
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
   readonly user_id?: string | undefined;
@@ -22,7 +22,7 @@ export type AuditFilter = {
   readonly to?: string | undefined;
 };
 
-/** The filters as the queries take them: `actions` is a pattern for `like`. */
+/** The filters in the form that the queries use: `actions` is a pattern for `like`. */
 type EntryFilter = AuditFilter & { readonly actions?: string | undefined };
 
 const ANY_ACTION = '.*';
@@ -105,8 +105,8 @@ export const positionOfEvent = async (reads: Reads, event_id: string): Promise<P
 };
 
 /**
- * Returns position and time of the newest entry of a tenant. With `until`, of the newest entry up to and including that
- * position. Null if there is none.
+ * Returns the position and the time of the newest entry of a tenant; with `until`, of the newest entry up to and
+ * including that position. Null if there is none.
  */
 export const latestEntry = async (
   reads: Reads,
@@ -127,10 +127,13 @@ const entryListUntil = defineList({ table, tieBreak: 'place' }, (db, { tenant_id
   filtered(db.selectFrom('audit.audit_logs as entry').where('entry.tenant_id', '=', tenant_id).where('entry.place', '<=', until), filter),
 );
 
-/** The entries of a tenant that an export contains: those up to and including a position, and only if they match. */
+/**
+ * The entries of a tenant that an export contains: those up to and including the position `until` that match the
+ * filter.
+ */
 export type ExportRange = { readonly tenant_id: string; readonly until: Position; readonly filter: AuditFilter };
 
-/** Returns the entries of an export, the oldest first. Each page is a list of JSON texts. */
+/** Yields the entries of an export, the oldest first, in pages. Each page is a list of JSON texts. */
 export async function* entriesUntil(reads: Reads, { tenant_id, until, filter }: ExportRange): AsyncGenerator<string[], void> {
   const window = { sort: { column: 'place', descending: false }, limit: ENTRIES_PER_PAGE };
   const args = { tenant_id, until: sortKey(until), ...withPattern(filter) };

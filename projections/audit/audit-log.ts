@@ -94,7 +94,7 @@ export const table = {
     actor_id: 'text',
     key_id: 'text',
     request_id: 'text',
-    // The event that caused this one, by its id; null for most events.
+    // The id of the event that caused this one; null for most events.
     cause_id: 'text',
     // The category of the stream of the event.
     category: 'text',
@@ -112,12 +112,13 @@ export const table = {
   indexes: [
     { columns: ['tenant_id', 'created_at'] },
     { columns: ['tenant_id', 'place'] },
-    // For each filter but `resource_type`, an index in the order of the list. They omit `place`, which only orders
-    // entries of the same time: Postgres sorts those, and the indexes stay small. Ids of agents and most other
-    // resources occur in one tenant only. Rare kinds of resources are found by their actions.
+    // One index for each filter except `resource_type`, in the order of the list. The indexes omit `place`, to be
+    // smaller: it only orders entries with the same time, which Postgres sorts itself. Some also omit the tenant,
+    // because the ids of agents and of most resources occur in one tenant only. Rare kinds of resources are found by
+    // their actions.
     { columns: ['resource_id', 'created_at'] },
     { columns: ['agent_id', 'created_at'], withoutNull: 'agent_id' },
-    // Few events have the same request, so they need no order.
+    // Few events belong to the same request, so this index needs no order.
     { columns: ['request_id'], withoutNull: 'request_id' },
     { columns: ['tenant_id', 'cause_id', 'place'], withoutNull: 'cause_id' },
     { columns: ['tenant_id', 'key_id', 'created_at'], withoutNull: 'key_id' },
@@ -127,8 +128,8 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * A second table, which holds only the entries of the platform's audit log. Pages of that log are read from this table.
- * So the main table, which also holds the many entries of tenants, needs no index in the order of that log.
+ * A second table, with only the entries of the platform's audit log. Pages of that log are read from this table, so the
+ * main table, which is much larger, needs no index for them.
  */
 export const platformTable = {
   ...table,
@@ -168,13 +169,13 @@ export const auditCounter = tenantCounter('audit', 'lines');
 const entriesOf = (event: Recorded) => {
   const entry = { ...entryOf(event), leaf: leafHash(recordedEventText(event)) };
   const inserted = (name: string, reader: 'tenant' | 'platform') => insertDerived(name, entry, namesOf(event, entry, reader));
-  // The tenant's own audit log no longer exists then.
+  // The tenant's own audit log no longer exists at this event.
   if (event.type === 'TenantErasureCompleted') return [inserted(platformTable.name, 'platform')];
   return [
     inserted(table.name, 'tenant'),
     auditCounter.add(event.meta.tenant, 1),
     ...(isOfPlatform(event) ? [inserted(platformTable.name, 'platform')] : []),
-    // The entries show the names before the event, so this change is the last.
+    // This change must be the last, because the entries show the names before the event.
     ...subjectChangesOf(event),
   ];
 };

@@ -9,27 +9,30 @@ import { changesOf, isAboutMember, keyUserOf, membershipId, newNameOf, subjectId
 import { summaryOf } from './audit-summary.ts';
 
 /**
- * Who reads the entry. A tenant sees the name of a user only if that user is or was one of its members, and the name of
- * anything else only if it is its own or belongs to the platform.
+ * The reader of an entry. A tenant sees the name of a user only if that user is or was one of its members, and the name
+ * of any other resource only if it belongs to the tenant or to the platform.
  */
 type Reader = 'tenant' | 'platform';
 type Found = Readonly<Record<string, Row | null>>;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** Returns the user whom an event concerns besides its actor, such as a new member; null if there is none. */
+/**
+ * Returns the id of the user that an event is about, in addition to its actor, such as a new member; null if there is
+ * none.
+ */
 const personOf = ({ category, id, data }: Recorded): string | null => {
   if (category === User.category) return id;
   const { user_id, new_owner_id } = data as Row;
   return textOf(user_id) ?? textOf(new_owner_id);
 };
 
-/** Returns the skill of an agent that an event is about; null if it is about none. */
+/** Returns the id of the skill in an event about a skill of an agent; null if the event is not about a skill. */
 const skillOf = ({ data }: Recorded): string | null => textOf((data as Row).skill_id);
 
 /**
- * The categories of events whose actor is an integration, or the webhook of a skill. It acts for its callers, so its
- * kind is `system`.
+ * The categories of events whose actor is an integration or the webhook of a skill. Such an actor acts for unknown
+ * callers, so its kind is `system`.
  */
 const CATEGORIES_BY_WEBHOOK: readonly string[] = [Delivery.category, Rejection.category, ReplayGuard.category, SkillRefusal.category];
 
@@ -60,7 +63,10 @@ const userLabel = ({ name, email }: Named, id: string): string => {
   return name ?? `user ${id}`;
 };
 
-/** Names the actor at the start of a sentence. Parts of the platform have no names; a webhook acts for its callers. */
+/**
+ * Returns the name of the actor for the start of a sentence. Parts of the platform have no names of their own. A
+ * webhook is named as the source of its callers.
+ */
 const actorLabel = ({ actor: { kind, id }, type }: Recorded, names: Named): string => {
   if (kind === 'user') return names.name || names.email ? userLabel(names, id) : `User ${id}`;
   if (kind === 'agent') return `Agent ${names.name ? quoted(names.name) : id}`;

@@ -20,10 +20,10 @@ import type { Table } from '../table.ts';
 import { SECRET, SUBJECT_FIELDS } from './subject-fields.ts';
 
 /**
- * What audit log entries name and whose changes they show, as it is at the present event: users, members, agents,
- * tenants, skills, models, tools, plans, API keys, integrations and allowed accounts. `of_tenant` is the tenant that it
- * belongs to; null for what belongs to the platform. `fields` is the JSON of its fields, long values shortened, without
- * secrets.
+ * The resources that audit log entries name and whose changes they show, in the state at the present event: users,
+ * members, agents, tenants, skills, models, tools, plans, API keys, integrations and allowed accounts. `of_tenant` is
+ * the tenant to which the resource belongs; null if it belongs to the platform. `fields` is the JSON of its fields,
+ * without secrets and with long values shortened.
  */
 export const subjectTable = {
   name: 'subjects',
@@ -33,23 +33,23 @@ export const subjectTable = {
   isReadByChanges: true,
 } as const satisfies Table;
 
-/** A change as an entry shows it. */
+/** A change of a field in the form in which an entry shows it. */
 export type FieldChange = { readonly pointer: string; readonly from: unknown; readonly to: unknown };
 
 export const subjectRef = (id: string): RowRef => ({ table: subjectTable.name, key: { id } });
 
-/** The id under which the audit projection stores the membership of a user in a tenant. */
+/** Returns the id under which the audit projection stores the membership of a user in a tenant. */
 export const membershipId = (tenant: string, user_id: string): string => `${tenant}/${user_id}`;
 
 const MAX_VALUE_LENGTH = 500;
 
-/** Returns a value as an entry shows it: a long one is cut, and then a text. */
+/** Returns a value in the form in which an entry shows it. A long value becomes a text, and is cut. */
 const shortened = (value: unknown): unknown => {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`;
 };
 
-/** The first events of subjects. Their entries show no changes: `meta` has the first values. */
+/** The types of the first events of subjects. Their entries show no changes, because `meta` has the first values. */
 const FIRST_EVENTS: readonly string[] = [
   'AgentCreated',
   'AgentCloned',
@@ -72,7 +72,9 @@ const FIRST_EVENTS: readonly string[] = [
   'BlackoutDeclared',
 ];
 
-/** The tenant of a new subject, by category; null if it belongs to the platform. */
+/**
+ * For each category, a function that returns the tenant of a new subject; null if the subject belongs to the platform.
+ */
 const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Agent.category]: ({ tenant }) => tenant,
   [Tool.category]: ({ tenant }) => tenant,
@@ -90,7 +92,7 @@ const TENANTS: Readonly<Record<string, (event: Recorded) => unknown>> = {
   [Benchmark.category]: () => null,
 };
 
-/** Whether an event is about a member of the tenant in whose stream it is. */
+/** Whether an event in the stream of a tenant is about one of its members. */
 export const isAboutMember = ({ type, data }: Recorded): boolean => type.startsWith('Member') && 'user_id' in data;
 
 /** Returns the id of the subject that an event is about. */
@@ -110,8 +112,8 @@ const fieldsOf = ({ type, data }: Recorded): Row => {
 const wasShortened = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_VALUE_LENGTH;
 
 /**
- * Returns the fields of the entry of an older event that records the use of an API key: its actor is the platform, not
- * the user or agent as whom the key acts. `key` is the row of the API key.
+ * Returns the actor fields for the entry of an old event that records the use of an API key. The actor of such an event
+ * is the platform; the entry must show the user or agent as whom the key acts. `key` is the row of the API key.
  */
 export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row => {
   if (type !== 'ApiKeyUsed' || actor.kind !== 'system') return {};
@@ -120,7 +122,7 @@ export const keyUserOf = ({ type, actor, id }: Recorded, key: Row | null): Row =
   return { key_id: id, user_id, agent_id, actor_id: agent_id ?? owner_id ?? actor.id, by_user: user_id !== null };
 };
 
-/** Returns what an event changes of its subject, whose row before the event is `subject`. */
+/** Returns the changes that an event makes to its subject. `subject` is the row of the subject before the event. */
 export const changesOf = (event: Recorded, subject: Row | null): readonly FieldChange[] => {
   if (!SUBJECT_FIELDS[event.type] || FIRST_EVENTS.includes(event.type)) return [];
   const old = storedFields(subject);
@@ -138,7 +140,9 @@ export const newNameOf = ({ type, data }: Recorded): unknown => {
   return name ?? label ?? (type === 'AccountAllowed' ? email : undefined);
 };
 
-/** Returns the change of the subject's row that an event makes: none if the event is about no subject. */
+/**
+ * Returns the change that an event makes to the row of its subject; an empty list if the event is not about a subject.
+ */
 export const subjectChangesOf = (event: Recorded): readonly Change[] => {
   if (!SUBJECT_FIELDS[event.type]) return [];
   const id = subjectIdOf(event);

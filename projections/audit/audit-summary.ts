@@ -2,7 +2,7 @@ import type { Recorded } from '../../domain/event.ts';
 import type { Row } from '../projection.ts';
 import { actionOf } from './audit-entry.ts';
 
-/** The names that a summary contains, with their quotation marks if they have any. */
+/** The names that a summary contains, in quotation marks where they need them. */
 export type SummaryNames = {
   readonly actor: string;
   readonly resource: string;
@@ -12,8 +12,8 @@ export type SummaryNames = {
 };
 
 /**
- * What happened, by event type, as the rest of a sentence after the actor. In braces: a name of `SummaryNames`,
- * `fields` (the names of the fields of the event), or a field of the event.
+ * Maps event types to summaries: the rest of a sentence after the actor. Braces enclose a name of `SummaryNames`, the
+ * word `fields` (the names of the event's fields), or a field of the event.
  */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   AccessRefusalsCounted: 'counted {count} further refused requests of one caller',
@@ -234,12 +234,12 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
 
 type Part = { readonly text: string; readonly field: string | null };
 
-/** The summaries of event types whose events can also come from the platform itself, in that case. */
+/** Maps event types to summaries that apply if the platform itself is the actor. */
 const SUMMARIES_OF_PLATFORM: Readonly<Record<string, string>> = {
   ApiKeyUsed: 'recorded that the API key {resource} is in use',
 };
 
-/** A summary split into its texts, each with the field that follows it. */
+/** Splits a summary into parts: each has a text and the field that follows it. */
 const partsOf = (summary: string): readonly Part[] =>
   summary.split('}').map((part) => {
     const [text, field = null] = part.split('{') as [string, string?];
@@ -262,7 +262,7 @@ const partOf = (field: string, names: SummaryNames, meta: Row): string => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown';
 };
 
-/** Returns one English sentence about an event. `meta` has its fields without secrets. */
+/** Returns one English sentence about an event. `meta` has the fields of the event without secrets. */
 export const summaryOf = ({ type, actor }: Recorded, names: SummaryNames, meta: Row): string => {
   const parts = (actor.kind === 'system' && COMPILED_OF_PLATFORM.get(type)) || COMPILED.get(type);
   if (!parts) return `${names.actor}: ${actionOf(type)}.`;

@@ -49,7 +49,10 @@ const clonedAgent: FieldsOf = ({
   ...permissionsOf(skill_permissions),
 });
 
-/** The fields of a subject that an event sets. The first event of a subject sets all whose defaults are not null. */
+/**
+ * Maps event types to functions. A function returns the fields of the subject that the event sets. The first event of a
+ * subject sets all fields whose defaults are not null.
+ */
 export const SUBJECT_FIELDS: Readonly<Record<string, FieldsOf>> = {
   AgentCreated: (fields) => {
     const { external_mail_enabled, code_ref } = Agent.initial;

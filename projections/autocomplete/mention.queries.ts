@@ -2,18 +2,18 @@ import type { Kysely } from 'kysely';
 import { containsPattern, defineQueryOn, searchKey, searchKeyRange } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** What people mention in texts. */
+/** The types of resources that people can mention in texts. */
 export const MENTION_TYPES = ['agent', 'user', 'skill', 'tool', 'file', 'session'] as const;
 export type MentionType = (typeof MENTION_TYPES)[number];
 
-/** A row that matches. `label` is what people see; null if the row has no such text. */
+/** A row that matches a text. `label` is the text that people see; null if the row has none. */
 export type Mention = { readonly id: string; readonly label: string | null; readonly detail: string | null };
 
-/** Which rows are searched, besides those with the text. */
+/** Restricts the rows that are searched. */
 export type MentionFilter = {
-  /** The tenant of the rows; absent for tables without tenants. */
+  /** The tenant of the rows; absent for tables without a tenant column. */
   readonly tenant_id?: string;
-  /** Only the rows with these ids, or those of these agents. */
+  /** Only the rows with these ids or, depending on the table, of these agents. */
   readonly only?: readonly string[] | undefined;
   /** Only skills with this visibility. */
   readonly visibility?: string | undefined;
@@ -48,7 +48,10 @@ type Args = MentionFilter & {
 };
 type Tables = Record<string, Record<string, unknown>>;
 
-/** Rows whose first text starts with a text, in alphabetical order, or rows that contain a text, in no order. */
+/**
+ * Defines the query for one table: the rows whose first text starts with a text, in alphabetical order, or the rows
+ * that contain a text anywhere, in no order.
+ */
 const mentionsIn = (source: Source) =>
   defineQueryOn<never>()((db, { tenant_id, only, visibility, from, to, pattern, limit }: Args) =>
     (db as unknown as Kysely<Tables>)
@@ -69,14 +72,17 @@ const QUERIES = Object.fromEntries(MENTION_TYPES.map((type) => [type, mentionsIn
   Record<MentionType, ReturnType<typeof mentionsIn>>
 >;
 
-/** The shortest text that is looked for inside of other texts: the index has three characters of each. */
+/**
+ * The length of the shortest text that is searched for inside of other texts, because the index consists of groups of
+ * three characters.
+ */
 const MIN_PATTERN_LENGTH = 3;
-/** The most rows that are read because they contain the text. */
+/** The maximum number of rows that are read because they contain the text. */
 const MAX_CONTAINING = 200;
 
 /**
- * Returns rows of this type whose texts start with `text` or, if there are fewer than `limit`, contain it. Of very many
- * rows that contain it, not all are found.
+ * Returns rows of this type whose texts start with `text`. If these are fewer than `limit`, adds rows that contain
+ * `text`. If very many rows contain it, only some of them are found.
  */
 export const findMentions = async (
   reads: Reads,

@@ -6,7 +6,7 @@ import { BenchmarkRunRead, DATASET, table } from './benchmark-run.ts';
 
 export const BENCHMARK_RUN_SORTS = sortFields(table, BenchmarkRunRead);
 
-/** The runs of a tenant that a filter selects. With `agent_ids`, only those of these agents. */
+/** The runs of a tenant that a filter selects. With `agent_ids`, only the runs of these agents. */
 export type SelectedRuns = {
   readonly tenant_id: string;
   readonly agent_ids?: readonly string[] | undefined;
@@ -28,10 +28,10 @@ const runList = defineList({ table }, (db, { tenant_id, agent_ids, agent_id, ben
 /** Returns a page of the runs of a tenant, as BenchmarkRunRead. */
 export const benchmarkRunPage = (reads: Reads, runs: SelectedRuns, window: PageWindow): Promise<Page> => reads.page(runList, runs, window);
 
-/** A stored content as the runs of one agent have it: a dataset or a trajectory. */
+/** A stored content of the runs of one agent: a dataset or a trajectory. */
 export type RunFile = { readonly agent_id: string; readonly kind: 'dataset' | 'trajectory' };
 
-/** The most agents that are considered for one content. */
+/** The maximum number of agents that are returned for one content. */
 const MAX_AGENTS = 200;
 
 const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
@@ -45,14 +45,14 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: strin
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-/** Finds the datasets and trajectories with this digest in the runs of a tenant: one for each agent. */
+/** Returns the datasets and trajectories with this digest in the runs of a tenant, one per agent. */
 export const runFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string): Promise<RunFile[]> =>
   (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, name }) => ({
     agent_id: agent_id!,
     kind: name === DATASET ? 'dataset' : 'trajectory',
   }));
 
-/** The most runs that `runsToAdvance` returns. */
+/** The maximum number of runs that `runsToAdvance` returns. */
 export const MAX_ADVANCED_RUNS = 500;
 
 const dueRuns = defineQuery((db, { at }: { at: string }) =>
@@ -77,8 +77,8 @@ const dueRuns = defineQuery((db, { at }: { at: string }) =>
 );
 
 /**
- * Returns the open runs of all tenants that are to be sent or ended at this time, the oldest first, each with the
- * status of its delivery; null if it has none.
+ * Returns the open runs of all tenants that must be sent or ended at this time, the oldest first. Each has the status
+ * of its delivery; null if it has no delivery.
  */
 export const runsToAdvance = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueRuns, { at });
 

@@ -83,7 +83,7 @@ export const table = {
   ],
 } as const satisfies Table;
 
-/** The stored contents that runs of an agent have: datasets, and trajectories. */
+/** The contents that runs of agents have stored: datasets and trajectories. */
 export const fileTable = {
   name: 'files',
   key: ['tenant_id', 'run_id', 'name'],
@@ -94,13 +94,16 @@ export const fileTable = {
 
 type TaskScored = Recorded<Extract<BenchmarkRun.BenchmarkRunEvent, { type: 'BenchmarkTaskScored' }>>;
 
-/** The name of the dataset in the table of files. No task has it, because ids of tasks do not begin with a space. */
+/**
+ * The value of the task column for a dataset. It cannot be the id of a task, because task ids do not begin with a
+ * space.
+ */
 export const DATASET = ' dataset';
 
 const fileOf = ({ tenant: tenant_id, id: run_id }: Recorded, agent_id: string, name: string, sha256: string): Change =>
   insert('files', { tenant_id, run_id, name, sha256, agent_id });
 
-/** Shows the result of a task in the row of its run. */
+/** Returns the changes that show the result of a task in the row of its run. */
 const showResult = (event: TaskScored): readonly Change[] => {
   const { tenant: tenant_id, id, at, data } = event;
   const { task_id, agent_id, trajectory_sha256 } = data;

@@ -2,7 +2,7 @@ import type { UsageRow } from '../../domain/billing/agent-costs.ts';
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** The use of language models by a tenant. The cost is in micro-dollars. */
+/** The usage of language models by a tenant. The cost is in micro-dollars. */
 export type Usage = {
   readonly requests: number;
   readonly input_tokens: number;
@@ -23,7 +23,7 @@ const tenantUsage = defineQuery((db, { tenant_id, day }: { tenant_id: string; da
     .where('usage.day', '>=', day),
 );
 
-/** Returns how a tenant has used language models since the start of a day (UTC, YYYY-MM-DD). */
+/** Returns the usage of language models by a tenant since the start of a day (UTC, YYYY-MM-DD). */
 export const usageSince = async (reads: Reads, tenant_id: string, day: string): Promise<Usage> =>
   (await reads.rows(tenantUsage, { tenant_id, day }))[0]!;
 
@@ -49,7 +49,7 @@ const ofDays = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['usage.agent_id', 'usage.model_id', 'usage.cause_kind', 'usage.cause_id']),
 );
 
-/** Returns the use of language models in these days (UTC), by agent, model and cause. */
+/** Returns the usage of language models in these days (UTC), for each agent, model and cause. */
 export const usageOfDays = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofDays, range) as Promise<UsageRow[]>;
 
 const ofMessages = defineQuery((db, { tenant_id, from, to }: Range) =>
@@ -71,7 +71,7 @@ const ofMessages = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['message.agent_id', 'message.model_id', 'message.cause_kind', 'message.cause_id']),
 );
 
-/** Like `usageOfDays`, for times within a day: reads each message between them. */
+/** Like `usageOfDays`, but for times within a day. It reads each message between them. */
 export const usageOfMessages = (reads: Reads, range: Range): Promise<UsageRow[]> => reads.rows(ofMessages, range) as Promise<UsageRow[]>;
 
 const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>
@@ -88,7 +88,7 @@ const byDay = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['usage.agent_id', 'usage.day']),
 );
 
-/** Returns what each agent of the tenant has cost on each of these days (UTC). Days without use are absent. */
+/** Returns the cost of each agent of the tenant on each of these days (UTC). Days without usage are absent. */
 export const dailyCosts = (reads: Reads, range: Range): Promise<{ agent_id: string; day: string; cost_micros: number }[]> =>
   reads.rows(byDay, range);
 
@@ -109,7 +109,7 @@ const byDayAndUse = defineQuery((db, { tenant_id, from, to }: Range) =>
     .groupBy(['usage.day', 'usage.model_id']),
 );
 
-/** Returns the use of language models on each of these days (UTC), by model. The agents and causes are left out. */
+/** Returns the usage of language models on each of these days (UTC), for each model. Agents and causes are left out. */
 export const usageByDay = async (reads: Reads, range: Range): Promise<(UsageRow & { day: string })[]> =>
   (await reads.rows(byDayAndUse, range)).map(
     (row) => ({ ...row, agent_id: '', cause_kind: '', cause_id: '' }) as UsageRow & { day: string },

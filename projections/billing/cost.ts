@@ -4,8 +4,8 @@ import { add, type Change, insert, type Projection } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /**
- * The use of language models by day (UTC), agent, model and what started the session. The model and the cause are empty
- * if the event names none. Costs are in micro-dollars.
+ * The usage of language models for each day (UTC), agent, model, and cause of the sessions. The model and the cause are
+ * empty if the event names none. Costs are in micro-dollars.
  */
 export const dayTable = {
   name: 'days',
@@ -16,7 +16,7 @@ export const dayTable = {
   docs: {},
 } as const satisfies Table;
 
-/** The same for each message, for periods that start or end within a day. */
+/** The usage of each message. It is needed for periods that start or end within a day. */
 export const messageTable = {
   name: 'messages',
   key: ['tenant_id', 'id'],
@@ -49,7 +49,7 @@ const usageOf = ({ tenant, at, data }: Used): Change[] => {
   ];
 };
 
-/** What the messages of sessions have cost, as their events say: by the price of the model at that time. */
+/** The costs of the messages of sessions, as their events state them: at the prices at that time. */
 export const costs = {
   name: 'costs',
   version: 1,

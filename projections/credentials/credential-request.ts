@@ -38,7 +38,9 @@ export const table = {
   indexes: [{ columns: ['agent_id', 'created_at', 'id'] }],
 } as const satisfies Table;
 
-/** What runners have asked for. The status is `open` until the request is fulfilled, also after its expiry. */
+/**
+ * The credential requests of runners. The status is `open` until the request is fulfilled, even after it has expired.
+ */
 export const credentialRequests = {
   name: 'credential_requests',
   version: 1,

@@ -5,7 +5,7 @@ import { LinkedIdentityRead, table } from './linked-identity.ts';
 
 export const IDENTITY_SORTS = sortFields(table, LinkedIdentityRead);
 
-/** The identities of a tenant. With `agent_ids`, only those of the tenant itself and of these agents. */
+/** The identities of a tenant. With `agent_ids`, only those of these agents and of the tenant itself. */
 type SelectedIdentities = { readonly tenant_id: string; readonly agent_ids: readonly string[] | undefined };
 
 const identityList = defineList({ table }, (db, { tenant_id, agent_ids }: SelectedIdentities) =>
@@ -37,7 +37,7 @@ const linkedProviders = defineQuery((db, { tenant_id, agent_id }: { tenant_id: s
 export const linkedProvidersOf = async (reads: Reads, tenant_id: string, agent_id: string): Promise<ReadonlySet<string | null>> =>
   new Set((await reads.rows(linkedProviders, { tenant_id, agent_id })).map(({ provider }) => provider));
 
-/** The most identities that `identitiesDueAt` returns. */
+/** The maximum number of identities that `identitiesDueAt` returns. */
 export const MAX_DUE_IDENTITIES = 100;
 
 const dueIdentities = defineQuery((db, { at }: { at: string }) =>
@@ -49,6 +49,9 @@ const dueIdentities = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_IDENTITIES)),
 );
 
-/** Returns the identities whose tokens are to be renewed or revoked at this time, the longest due first. */
+/**
+ * Returns the identities whose tokens must be renewed or revoked at this time. Those that have been due for longest
+ * come first.
+ */
 export const identitiesDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueIdentities, { at });

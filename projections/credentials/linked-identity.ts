@@ -24,8 +24,8 @@ export const LinkedIdentityRead = z
   .meta({ id: 'LinkedIdentityRead' });
 
 /**
- * `due_at` is when the platform has something to do at the provider: renew the tokens, or revoke those of an identity
- * that was unlinked.
+ * `due_at` is when the platform must act at the provider: to renew the tokens or, if the identity was unlinked, to
+ * revoke them.
  */
 export const table = {
   name: 'identities',
@@ -50,7 +50,10 @@ export const table = {
 
 type EventOf<Type> = Recorded<Extract<LinkedIdentity.LinkedIdentityEvent, { type: Type }>>;
 
-/** A new row, or an identity that is linked again or gets another secret: that keeps its `created_at` while linked. */
+/**
+ * Returns the change for an identity that is linked or gets another secret. If it was linked before, it keeps its
+ * `created_at`.
+ */
 const linked = (event: EventOf<'DatabaseCredentialStored' | 'IdentityLinked'>): Change => {
   const { status: _, sealed: __, refreshable, database, ...row } = LinkedIdentity.evolve(LinkedIdentity.initial, event);
   const key = { tenant_id: row.tenant_id, id: row.id };
@@ -82,7 +85,7 @@ export const linkedIdentities = {
     IdentityRefreshRefused: (event) => changed(event, { connected: false, due_at: null }),
     IdentityUnlinked: (event) => [
       changed(event, { unlinked: true, connected: false, due_at: null }),
-      // Tokens are revoked at the provider. A database has no such request.
+      // Only tokens must be revoked, at their provider. A database password cannot be revoked.
       patch('identities', { tenant_id: event.tenant, id: event.id }, { due_at: event.at }, { ifEqual: { is_database: false } }),
     ],
     IdentityTokensRevoked: (event) => changed(event, { due_at: null }),

@@ -6,8 +6,8 @@ import { createOverlay, type Lookup, type Overlay } from './row-overlay.ts';
 
 /** A row that a change reads: the name that the change gave it, its table and its key text. */
 type KeyedRead = readonly [name: string, table: string, key: string];
-/** A change, with the table and the key text of the row that it changes, and the rows that it reads. */
-/** With `isOptional`, the change is left out if there is no row to change. */
+/** A change, the table and the key text of the row that it changes, and the rows that it reads. */
+/** If `isOptional` is true, the change is left out if its row does not exist. */
 type KeyedChange = {
   readonly change: Change;
   readonly table: CompiledTable;
@@ -18,7 +18,7 @@ type KeyedChange = {
 };
 /** The row that stores the revision of the event's stream (see `Table.stream`). */
 type StreamRow = { readonly table: CompiledTable; readonly key: string };
-/** An event with its changes. If determining the changes failed, `reason` says why. */
+/** An event with its changes. If the changes could not be determined, `reason` says why. */
 type Step = {
   readonly event: Recorded;
   readonly changes: readonly KeyedChange[];
@@ -27,12 +27,12 @@ type Step = {
 };
 
 /**
- * The keys of the rows that a batch of events may change, by table and key text. These rows must be loaded before the
- * batch is applied.
+ * The rows that a batch of events may change: table names mapped to key texts, which are mapped to keys. These rows
+ * must be loaded before the batch is applied.
  */
 export type TouchedKeys = ReadonlyMap<string, ReadonlyMap<string, Key>>;
 /**
- * The key texts, by table, of the rows for which the first change in the batch is an insert. These rows normally do not
+ * The rows whose first change in the batch is an insert: table names mapped to key texts. Normally, these rows do not
  * exist before the batch.
  */
 export type InsertedKeys = ReadonlyMap<string, ReadonlySet<string>>;
@@ -44,7 +44,7 @@ export type PendingChanges = { readonly steps: readonly Step[]; readonly touched
  */
 export type Unapplied = { readonly event: Recorded; readonly reason: string; readonly first: boolean };
 
-/** The rows to write, by table and key text. Null means that the row is removed. */
+/** The rows to write: table names mapped to key texts, which are mapped to rows. Null means that the row is removed. */
 export type Writes = ReadonlyMap<string, ReadonlyMap<string, StoredRow | null>>;
 export type AppliedChanges = { readonly writes: Writes; readonly unapplied: readonly Unapplied[] };
 
@@ -82,12 +82,12 @@ const changesOf = (compiled: CompiledProjection, event: Recorded): readonly Chan
  */
 export type RowFilter = (table: string, key: string) => boolean;
 
-/** `only` selects rows. The rows of tenants for which `isErased` is true are not written. */
+/** `only` selects rows. Rows of tenants for which `isErased` returns true are not written. */
 export type CollectOptions = { readonly only?: RowFilter | undefined; readonly isErased?: IsErased };
 
 /**
- * Determines what each event changes, and which rows must be loaded for that. Ignores events that the projection does
- * not handle.
+ * Determines the changes of each event, and the rows that must be loaded for them. Ignores events that the projection
+ * does not handle.
  */
 export const collectChanges = (
   compiled: CompiledProjection,
@@ -114,7 +114,8 @@ export const collectChanges = (
   const withKey = (change: Change, event: Recorded): KeyedChange => {
     const table = tableOf(compiled, change.table);
     const isOptional = isErased !== undefined && (isErased(event.tenant) || isErased(event.meta.tenant));
-    // The rows that are read come first: a row that is read before its insert must be loaded.
+    // The rows that a change reads are added before the row that it changes: a row that is read before its insert must
+    // be loaded.
     const reads = readsOf(change);
     return { change, table, key: touch(table, table.keyText(keyIn(change)), change.op === 'insert'), reads, isOptional, isErased };
   };
@@ -138,7 +139,7 @@ export const collectChanges = (
   return { steps: events.filter(compiled.handles).map(stepOf), touched, inserted };
 };
 
-/** Stands in place of documents that must be rendered again. It is compared by reference, not by content. */
+/** A placeholder for documents that must be rendered again. It is compared by reference, not by content. */
 const STALE: readonly string[] = [];
 
 const inserted = (table: CompiledTable, fields: Row): Row => {
@@ -196,7 +197,7 @@ const nextRow = ({ change, table }: KeyedChange, event: Recorded, touched: strin
   return { row, revision: old.revision, touched, docs: STALE };
 };
 
-/** Returns the change with the fields that depend on other rows. */
+/** Returns the change, completed with the fields that depend on other rows. */
 const withDerivedFields = (keyed: KeyedChange, rows: Overlay): KeyedChange => {
   const { change, reads } = keyed;
   if (change.op !== 'insert' || !change.derived) return keyed;

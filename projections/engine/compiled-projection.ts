@@ -30,7 +30,7 @@ export type CompiledTable = {
   /** Returns the key from which a key text was built. */
   readonly keyOf: (text: string) => Key;
   /**
-   * Returns the value of a field as it is stored.
+   * Returns the value of a field in the form in which it is stored.
    * @throws Error if the column does not accept the value or, with `strict`, if a document does not
    */
   readonly toStored: (name: string, value: unknown, strict: boolean) => unknown;
@@ -99,7 +99,7 @@ const assertValid = (projection: string, table: Table): void => {
   if (table.stream && !table.key.every(typeOfKeyColumn)) wrong('the key of a table with a stream may only consist of id and tenant_id');
 };
 
-/** Returns the value of one key column as it is stored. @throws Error if it is missing */
+/** Returns the value of one key column in the form in which it is stored. @throws Error if it is missing */
 const keyPart = ({ name: table }: Table, row: Row, name: string): string => {
   const value = row[name];
   if (typeof value !== 'string') throw new Error(`${table}: key column ${name} is missing`);

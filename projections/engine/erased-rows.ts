@@ -5,9 +5,9 @@ import { type Table, tenantColumnOf } from '../table.ts';
 export type IsErased = (tenant: string) => boolean;
 
 /**
- * Whether a change would write a row of an erased tenant. This is so for tables whose rows name their tenant, and that
- * do not keep the rows of erased tenants. Rows may always be removed.
- * A row with the id of the tenant itself stays: the platform's audit log takes the tenant's name from it.
+ * Whether a change would write a row of an erased tenant. Only tables with a tenant column count, unless they keep the
+ * rows of erased tenants. Rows may always be removed. A row whose id is the id of the tenant itself may be written,
+ * because the platform's audit log takes the tenant's name from it.
  */
 export const isOfErasedTenant = (table: Table, change: Change, isErased: IsErased): boolean => {
   const column = tenantColumnOf(table);

@@ -7,7 +7,7 @@ import { type CompiledProjection, compileProjection, type StoredRow } from './co
 export type MemoryStore = {
   /** Applies events, which must come in log order. */
   readonly feed: (events: readonly Recorded[]) => void;
-  /** Returns the rows of one table by key text, including soft-deleted rows. */
+  /** Returns the rows of one table, including soft-deleted rows, as a map from key texts. */
   readonly rows: (projection: string, table: string) => ReadonlyMap<string, StoredRow>;
   readonly unapplied: (projection: string) => readonly Unapplied[];
 };
@@ -41,7 +41,7 @@ const feedProjection = (
   }
 };
 
-/** Creates an empty store for these projections, with those rows only that the options allow. */
+/** Creates an empty store for these projections. It keeps only the rows that the options select. */
 export const openMemoryStore = (projections: readonly AnyProjection[], options: CollectOptions = {}): MemoryStore => {
   const states = new Map(projections.map((projection) => [projection.name, emptyState(projection)]));
   const stateOf = (name: string): ProjectionState => {

@@ -1,11 +1,11 @@
 import type { StoredRow } from './compiled-projection.ts';
 
-/** Returns a stored row by table and key text. */
+/** Returns a stored row; null or undefined if there is none. */
 export type Lookup = (table: string, key: string) => StoredRow | null | undefined;
 
 /**
- * Holds the rows that the events of a batch have changed so far. The changes of the present event are kept apart until
- * `commit`, so that `discard` can drop them.
+ * Creates an overlay, which contains the rows that the events of a batch have changed so far. The changes of the
+ * present event are kept separately until `commit`, so that `discard` can drop them.
  */
 export const createOverlay = (lookup: Lookup) => {
   const rows = new Map<string, Map<string, StoredRow | null>>();

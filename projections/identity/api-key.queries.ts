@@ -6,7 +6,7 @@ import { ApiKeyRead, table } from './api-key.ts';
 
 export const KEY_SORTS = sortFields(table, ApiKeyRead);
 
-/** The keys of a tenant, of the platform (no `tenant_id`), or of the runners of one agent (with `agent_id`). */
+/** The owner of API keys: a tenant, the platform (no `tenant_id`), or the runners of one agent (with `agent_id`). */
 type KeyOwner = { readonly kind: ApiKeyKind; readonly tenant_id?: string; readonly agent_id?: string };
 
 const keyList = defineList({ table }, (db, { kind, tenant_id, agent_id }: KeyOwner) =>

@@ -27,14 +27,14 @@ const agentMailboxes = defineList({ table, doc: 'agent_doc' }, (db, { tenant_id,
 export const agentMailboxPage = (reads: Reads, agent: { tenant_id: string; agent_id: string }, window: PageWindow): Promise<Page> =>
   reads.page(agentMailboxes, agent, window);
 
-/** How many messages a mailbox has exchanged, and when it did so last. */
+/** The number of messages that a mailbox has sent and received, and the time of the last one. */
 export type MailboxCounts = { readonly message_count: number; readonly last_message_at: string | null };
 
 const counts = defineQuery((db, { id }: { id: string }) =>
   db.selectFrom('mailboxes.mailboxes as mailbox').select(['mailbox.message_count', 'mailbox.last_message_at']).where('mailbox.id', '=', id),
 );
 
-/** Returns the counts of a mailbox: zero if the read model does not know it yet. */
+/** Returns the counts of a mailbox. They are zero if the read model does not contain the mailbox yet. */
 export const mailboxCounts = async (reads: Reads, id: string): Promise<MailboxCounts> => {
   const [found] = await reads.rows(counts, { id });
   return { message_count: Number(found?.message_count ?? 0), last_message_at: found?.last_message_at ?? null };
@@ -64,7 +64,7 @@ const enabledExternal = defineQuery((db, { after }: { after: string }) =>
 
 type OwnedMailbox = { readonly id: string; readonly tenant_id: string; readonly agent_id: string };
 
-/** Reads all external mailboxes that are enabled, in batches. */
+/** Yields all enabled external mailboxes, in batches. */
 export async function* enabledExternalMailboxes(reads: Reads): AsyncGenerator<readonly OwnedMailbox[], void> {
   for (let after = ''; ; ) {
     const batch = await reads.rows(enabledExternal, { after });

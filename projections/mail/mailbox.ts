@@ -30,7 +30,7 @@ const AdminMailbox = {
   updated_at: Timestamp,
 };
 
-/** A mailbox as the read model stores it: without names, which can change. */
+/** A mailbox in the form that the read model stores: without names, because they can change. */
 export const StoredMailbox = z.object(AdminMailbox);
 
 export const AdminMailboxRow = z
@@ -92,7 +92,7 @@ const shown = (mailbox: Mailbox.Mailbox): Row => {
   return { ...row, is_active, is_paused: !is_active, enabled_external_id };
 };
 
-/** Applies an event to the row of its mailbox. */
+/** Returns the change that an event makes to the row of its mailbox. */
 const change = (event: Recorded<Mailbox.MailboxEvent>): Change => {
   const { id } = event;
   const complete = ({ row }: Readonly<Record<string, Row | null>>): Row => {

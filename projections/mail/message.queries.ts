@@ -52,7 +52,7 @@ const withIds = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids: r
     .where(({ eb, fn, val }) => eb('attachment.id', '=', fn.any(val(ids)))),
 );
 
-/** Returns those of these attachments that belong to messages of the agent. */
+/** Returns the attachments with these ids that belong to messages of the agent. */
 export const attachmentsWithIds = async (
   reads: Pick<Reads, 'rows'>,
   { tenant_id, agent_id }: AgentRef,
@@ -76,7 +76,7 @@ const ofMessages = defineQuery((db, { tenant_id, ids }: { tenant_id: string; ids
 export const attachmentsOfMessages = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<AttachmentRow[]> =>
   (await reads.rows(ofMessages, { tenant_id, ids })).map(({ doc }) => JSON.parse(doc) as AttachmentRow);
 
-/** The most agents that are considered for one content. */
+/** The maximum number of agents that are returned for one content. */
 const MAX_AGENTS = 200;
 
 const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
@@ -90,13 +90,13 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: strin
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-/** Finds the files with this digest in the mail of a tenant: one for each agent. */
+/** Returns the files with this digest in the mail of a tenant, one per agent. */
 export const mailFilesWithDigest = async (reads: Reads, tenant_id: string, sha256: string) =>
   (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, filename, content_type }) => ({
     ...{ agent_id: agent_id!, filename: filename!, content_type: content_type! },
   }));
 
-/** The most messages that `mailDueAt` returns. */
+/** The maximum number of messages that `mailDueAt` returns. */
 export const MAX_DUE_MAIL = 200;
 
 const dueMail = defineQuery((db, { at }: { at: string }) =>
@@ -108,6 +108,6 @@ const dueMail = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_MAIL)),
 );
 
-/** Returns the sent messages that are to be delivered at this time, the longest due first. */
+/** Returns the sent messages that must be delivered at this time. Those that have been due for longest come first. */
 export const mailDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueMail, { at });

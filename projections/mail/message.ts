@@ -21,10 +21,10 @@ export const AgentAttachmentRow = z
   })
   .meta({ id: 'AgentAttachmentRow' });
 
-/** Which message a row is about. Its content is only in the log. */
+/** Identifies the message of a row. Only the log contains its content. */
 const MessageRef = z.object({ id: z.string() });
 
-/** `due_at` is when the next attempt to deliver a sent message is to be made; null if none is. */
+/** `due_at` is the time of the next attempt to deliver a sent message; null if there is none. */
 export const messageTable = {
   name: 'messages',
   key: ['tenant_id', 'id'],
@@ -77,7 +77,10 @@ const insertReceived = (event: Recorded): readonly Change[] => {
   ];
 };
 
-/** The last event of an attempt is a MailDeferred if somebody is to be tried again. */
+/**
+ * Returns the change of an event that ends an attempt for some recipients. If recipients are left to be tried again, a
+ * MailDeferred follows, which sets the next attempt.
+ */
 const settle = ({ tenant: tenant_id, id, data }: Recorded<Extract<Mail.MailEvent, { type: 'MailDelivered' | 'MailBounced' }>>): Change =>
   patch('messages', { tenant_id, id }, data.is_last ? { due_at: null } : {});
 

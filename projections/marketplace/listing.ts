@@ -45,7 +45,7 @@ export const table = {
   indexes: [{ columns: ['created_at', 'id'] }, { columns: ['slug'], unique: true }],
 } as const satisfies Table;
 
-/** What tenants offer in the marketplace. */
+/** The listings that tenants offer in the marketplace. */
 export const listings = {
   name: 'listings',
   version: 1,

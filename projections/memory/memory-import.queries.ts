@@ -2,10 +2,13 @@ import type { Segment } from '../../domain/memory/memory-import.ts';
 import { defineQuery } from '../query.ts';
 import type { Doc, Reads } from '../read-model.ts';
 
-/** The most imports that `importsOfMemory` returns. */
+/** The maximum number of imports that `importsOfMemory` returns. */
 export const MAX_IMPORTS = 20;
 
-/** Where to go on: after the import with this time, or within it, if its id is between these. */
+/**
+ * The place at which a query starts: at the import with this time and id. If both are undefined, it starts at the first
+ * or last import.
+ */
 type Boundary = { readonly at: string | undefined; readonly id: string | undefined };
 type Selected = Boundary & { readonly tenant_id: string; readonly agent_id: string; readonly import_id?: string | undefined };
 
@@ -28,12 +31,12 @@ const importsFrom = (operator: '<=' | '>=', direction: 'desc' | 'asc') =>
 const newestFirst = importsFrom('<=', 'desc');
 const oldestFirst = importsFrom('>=', 'asc');
 
-/** An import whose entries are in the memory of the agent. Its segments have the entries in their order. */
+/** An import whose entries are in the memory of the agent. Its segments contain the entries in their order. */
 export type ImportedFile = { readonly id: string; readonly imported_at: string; readonly segments: readonly Segment[] };
 
 /**
- * Returns imports into the memory of an agent whose entries are there, in order. With `at`, only those from this time
- * on, and with this time, from this id on.
+ * Returns the imports whose entries are in the memory of an agent, ordered by time and id, ascending or descending.
+ * With `at` and `id`, starts at the import with this time and id.
  */
 export const importsOfMemory = async (
   reads: Reads,
@@ -55,13 +58,13 @@ const jobQuery = defineQuery((db, { tenant_id, id }: { tenant_id: string; id: st
     .where('import.id', '=', id),
 );
 
-/** Returns the agent of an import, and its job; null if there is no such import. */
+/** Returns the agent of an import, and the import in the form of a job; null if there is no such import. */
 export const importJob = async (reads: Reads, tenant_id: string, id: string): Promise<{ agent_id: string; job: Doc } | null> => {
   const [found] = await reads.rows(jobQuery, { tenant_id, id });
   return found ? { agent_id: found.agent_id!, job: { doc: found.job, revision: found.revision } } : null;
 };
 
-/** The most imports that `runningImports` returns. */
+/** The maximum number of imports that `runningImports` returns. */
 const MAX_RUNNING = 20;
 
 const running = defineQuery((db, { at }: { at: string }) =>
@@ -74,6 +77,6 @@ const running = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_RUNNING)),
 );
 
-/** Returns the imports that run at this time, the oldest first. */
+/** Returns the imports that are running at this time, the oldest first. */
 export const runningImports = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(running, { at });

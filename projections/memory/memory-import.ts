@@ -32,7 +32,8 @@ export const MemoryEntry = z
 const Segments = z.object({ segments: z.array(z.object({ sha256: z.string(), entries: z.int() })) });
 
 /**
- * `imported_at` is null unless the entries are in the memory of the agent, and `running_since` unless the import runs.
+ * `imported_at` is null unless the entries are in the memory of the agent. `running_since` is null unless the import is
+ * running.
  */
 export const table = {
   name: 'imports',

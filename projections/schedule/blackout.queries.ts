@@ -11,7 +11,7 @@ export const BLACKOUT_SORTS = sortFields(table, CronBlackoutRead);
 /** Returns one blackout as CronBlackoutRead; null if it does not exist. */
 export const blackoutById = (reads: Reads, tenant_id: string, id: string): Promise<Doc | null> => reads.one(from, { tenant_id, id });
 
-/** The blackouts of a tenant. With `agent_ids`, only those for every agent and for these agents. */
+/** Selects the blackouts of a tenant. With `agent_ids`, only the blackouts for every agent and for these agents. */
 type BlackoutListArgs = { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
 
 const blackoutList = defineList({ table }, (db, { tenant_id, agent_ids }: BlackoutListArgs) =>
@@ -25,7 +25,7 @@ const blackoutList = defineList({ table }, (db, { tenant_id, agent_ids }: Blacko
     ),
 );
 
-/** Returns a page of the blackouts of the tenant; with `agent_ids`, without those for other agents. */
+/** Returns a page of the blackouts of the tenant. With `agent_ids`, leaves out those for other agents. */
 export const blackoutPage = (reads: Reads, args: BlackoutListArgs, window: PageWindow): Promise<Page> =>
   reads.page(blackoutList, args, window);
 
@@ -33,7 +33,10 @@ export const blackoutPage = (reads: Reads, args: BlackoutListArgs, window: PageW
 export const blackoutCount = (reads: Reads, tenant_id: string): Promise<number> =>
   tenantCount(reads, blackouts.name, blackoutCounter.table, tenant_id);
 
-/** The most blackouts that a tenant may have: a decision on an occurrence checks them all. */
+/**
+ * The maximum number of blackouts of a tenant. It is limited because every decision about an occurrence checks them
+ * all.
+ */
 export const MAX_BLACKOUTS = 500;
 
 const blackoutAgents = defineQuery((db, { tenant_id }: { tenant_id: string }) =>

@@ -52,7 +52,7 @@ export const table = {
 
 export const blackoutCounter = tenantCounter('blackout', 'blackouts');
 
-/** The blackouts in which cron jobs of a tenant do not fire. */
+/** The blackouts: times in which cron jobs of a tenant do not fire. */
 export const blackouts = {
   name: 'blackouts',
   version: 1,

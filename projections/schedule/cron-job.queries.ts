@@ -31,10 +31,10 @@ const runList = defineList({ table: runTable }, (db, { tenant_id, job_id }: JobR
   db.selectFrom('cron_jobs.runs as run').where('run.tenant_id', '=', tenant_id).where('run.job_id', '=', job_id),
 );
 
-/** Returns a page of the decisions on the occurrences of a job, as CronDecision. */
+/** Returns a page of the decisions about the occurrences of a job, as CronDecision. */
 export const cronRunPage = (reads: Reads, job: JobRef, window: PageWindow): Promise<Page> => reads.page(runList, job, window);
 
-/** What a job's row has besides the state of its own stream. */
+/** The row of a job. `schedule_revision` is the revision of the event that set its schedule. */
 export type JobRow = z.output<typeof CronJobRead> & { readonly schedule_revision: number };
 
 const jobRow = defineQuery((db, { tenant_id, job_id }: JobRef) =>
@@ -62,11 +62,11 @@ const decisionsUntil = defineQuery((db, { tenant_id, job_id, until }: JobRef & {
     .limit(({ lit }) => lit(1)),
 );
 
-/** Returns the last decision on an occurrence of a job up to a log position; undefined if there is none. */
+/** Returns the last decision about an occurrence of a job up to a log position; undefined if there is none. */
 export const lastDecisionUntil = async (reads: Reads, job: JobRef, at: Position) =>
   (await reads.rows(decisionsUntil, { ...job, until: sortKey(at) }))[0];
 
-/** How many jobs and how many due times of each job a preview of a blackout looks at. */
+/** The maximum number of jobs in a preview of a blackout, and the maximum number of due times of each job. */
 export const MAX_PREVIEWED_JOBS = 200;
 
 const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string; agent_id: string | null }) =>
@@ -85,7 +85,7 @@ const activeJobs = defineQuery((db, { tenant_id, agent_id }: { tenant_id: string
 /** Returns the newest active jobs of the tenant, or of one of its agents. */
 export const activeJobsOf = (reads: Reads, tenant_id: string, agent_id: string | null) => reads.rows(activeJobs, { tenant_id, agent_id });
 
-/** The most jobs or runs that a query for due ones returns. */
+/** The maximum number of jobs or runs that a query for due ones returns. */
 export const MAX_DUE_JOBS = 10_000;
 export const MAX_DUE_RUNS = 500;
 export const MAX_DUE_CALLS = 5_000;
@@ -99,7 +99,7 @@ const dueJobs = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_JOBS)),
 );
 
-/** Returns the jobs of all tenants that are due at this time, the longest due first. */
+/** Returns the jobs of all tenants that are due at this time. Those that have been due for longest come first. */
 export const jobsDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueJobs, { at });
 
 const dueMessages = defineQuery((db, { at }: { at: string }) =>
@@ -112,7 +112,10 @@ const dueMessages = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_RUNS)),
 );
 
-/** Returns the runs of all tenants that are to send a message to an agent at this time, the longest due first. */
+/**
+ * Returns the runs of all tenants that must send a message to an agent at this time. Those that have been due for
+ * longest come first.
+ */
 export const messagesDueAt = (reads: Pick<Reads, 'rows'>, at: string) => reads.rows(dueMessages, { at });
 
 const dueCalls = defineQuery((db, { at, except }: { at: string; except: readonly string[] | undefined }) =>
@@ -128,8 +131,8 @@ const dueCalls = defineQuery((db, { at, except }: { at: string; except: readonly
 );
 
 /**
- * Returns the runs whose external targets are to be called at this time, the longest due first, with the URLs of the
- * targets. `except`: the tenants whose runs are left out.
+ * Returns the runs whose external targets must be called at this time, with the URLs of the targets. Those that have
+ * been due for longest come first. `except`: the tenants whose runs are left out.
  */
 export const callsDueAt = (reads: Pick<Reads, 'rows'>, at: string, except: readonly string[]) =>
   reads.rows(dueCalls, { at, except: except.length > 0 ? except : undefined });
@@ -155,6 +158,6 @@ const openRuns = defineQuery((db, { jobs }: { jobs: readonly string[] }) =>
     .select('run.job_id'),
 );
 
-/** Returns those of the jobs with these ids that have a run that has not ended. */
+/** Returns which of these jobs have a run that has not ended. */
 export const jobsWithOpenRun = async (reads: Pick<Reads, 'rows'>, jobs: readonly string[]): Promise<ReadonlySet<string>> =>
   new Set((await reads.rows(openRuns, { jobs })).map(({ job_id }) => job_id!));

@@ -128,10 +128,10 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * `decided` is the sort key of the log position of the decision. `is_open`: true until the run
- * ends, else null. `next_attempt_at`: when its target is to be called next, or the attempt under way fails.
- * `settled_message`: the message to the agent that has ended, in the way of `settled_outcome`, until that is recorded
- * as the end of an attempt.
+ * `decided` is the sort key of the log position of the decision. `is_open` is true until the run ends, then null.
+ * `next_attempt_at` is when the next attempt is due or, during an attempt with a message, when that attempt fails.
+ * `settled_message` is the id of a message to the agent that was acknowledged or given up (`settled_outcome`), until
+ * this is recorded as the end of an attempt.
  */
 export const runTable = {
   name: 'runs',
@@ -180,14 +180,17 @@ const insertRun = (event: Recorded<CronRun.CronRunEvent>, decision: (typeof Cron
     created_at: event.at,
   });
 
-/** A run that has fired is open; its target is called at once. */
+/** Returns the row of a run that has fired. It is open, and its target must be called at once. */
 const openedRun = ({ at, data: { target_kind } }: Recorded<Extract<CronRun.CronRunEvent, { type: 'CronFired' | 'CronRunRequested' }>>) => ({
   target_kind,
   is_open: true,
   next_attempt_at: at,
 });
 
-/** The changes of a decision: the run, and when its job is due next, unless the schedule has changed since. */
+/**
+ * Returns the changes of a decision: the row of the run, and, unless the schedule has changed since, when its job is
+ * due next.
+ */
 const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], why = {}): readonly Change[] => {
   const { job_id, due_at, job_status, schedule_revision, next_fire_at } = event.data;
   const opened = event.type === 'CronFired' ? openedRun(event) : {};
@@ -204,7 +207,10 @@ const decided = (event: Decision, decision: (typeof CronRun.DECISIONS)[number], 
 
 const NOT_SETTLED = { settled_message: null, settled_outcome: null, settled_at: null, settled_published_at: null };
 
-/** Shows how a message of a run ended, while the run is open. Other messages are not those of cron jobs. */
+/**
+ * Returns the change that shows how a message of an open run has ended; none if the message does not belong to a cron
+ * job.
+ */
 const settled = (
   tenant_id: string,
   { occurrence_id, event_id, at, published_at }: SettledDelivery,
@@ -217,7 +223,7 @@ const settled = (
 
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
-/** Shows the session that was started to process a run. */
+/** Returns the change that shows the session which was started to process a run. */
 const linkSession = ({ tenant: tenant_id, id, data: { cron_occurrence_id } }: Recorded<SessionStarted>): readonly Change[] =>
   cron_occurrence_id !== null && CronRun.isOccurrenceId(cron_occurrence_id)
     ? [patch('runs', { tenant_id, id: cron_occurrence_id }, { session_id: id })]
@@ -238,8 +244,8 @@ const attempted = ({ tenant, id, event_id, at, type, data }: Attempted): readonl
 };
 
 /**
- * The cron jobs of agents and the decisions on their occurrences. A decision changes columns of its job's row, but not
- * `revision`, which is the revision of the job's own stream.
+ * The cron jobs of agents, and the decisions about their occurrences. A decision changes columns of its job's row, but
+ * not `revision`, which is the revision of the job's own stream.
  */
 export const cronJobs = {
   name: 'cron_jobs',

@@ -1,10 +1,10 @@
 import { defineQuery } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 
-/** A stored file as the sessions of one agent have it. */
+/** A stored file in the sessions of one agent. */
 export type AgentFile = { readonly agent_id: string; readonly filename: string; readonly content_type: string };
 
-/** The most agents that are considered for one content. */
+/** The maximum number of agents that are returned for one content. */
 const MAX_AGENTS = 200;
 
 const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: string; sha256: string }) =>
@@ -18,7 +18,7 @@ const filesByDigest = defineQuery((db, { tenant_id, sha256 }: { tenant_id: strin
     .limit(({ lit }) => lit(MAX_AGENTS)),
 );
 
-/** Finds the files with this digest in the sessions of a tenant: one for each agent. */
+/** Returns the files with this digest in the sessions of a tenant, one per agent. */
 export const filesWithDigest = async (reads: Reads, tenant_id: string, sha256: string): Promise<AgentFile[]> =>
   (await reads.rows(filesByDigest, { tenant_id, sha256 })).map(({ agent_id, doc }) => ({
     agent_id: agent_id!,

@@ -16,7 +16,7 @@ const sessionList = defineList({ table }, (db, { tenant_id, agent_id, status }: 
 export const sessionPage = (reads: Reads, sessions: AgentSessions, window: PageWindow): Promise<Page> =>
   reads.page(sessionList, sessions, window);
 
-/** The most sessions of one delivery that are found. */
+/** The maximum number of sessions that `sessionsOfDelivery` returns. */
 const MAX_SESSIONS_OF_DELIVERY = 100;
 
 const deliverySessions = defineQuery((db, { tenant_id, delivery_id }: { tenant_id: string; delivery_id: string }) =>
@@ -28,11 +28,11 @@ const deliverySessions = defineQuery((db, { tenant_id, delivery_id }: { tenant_i
     .limit(({ lit }) => lit(MAX_SESSIONS_OF_DELIVERY)),
 );
 
-/** Returns the ids of the sessions that process a delivery, in no order. */
+/** Returns the ids of the sessions that process a delivery, in no particular order. */
 export const sessionsOfDelivery = async (reads: Reads, tenant_id: string, delivery_id: string): Promise<string[]> =>
   (await reads.rows(deliverySessions, { tenant_id, delivery_id })).map(({ id }) => id);
 
-/** The most sessions that `sessionsDueAt` returns. */
+/** The maximum number of sessions that `sessionsDueAt` returns. */
 export const MAX_DUE_SESSIONS = 200;
 
 const dueSessions = defineQuery((db, { at }: { at: string }) =>
@@ -44,7 +44,7 @@ const dueSessions = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_SESSIONS)),
 );
 
-/** Returns the sessions that have not ended and are due to expire at this time, the longest due first. */
+/** Returns the open sessions that must expire at this time. Those that have been due for longest come first. */
 export const sessionsDueAt = (reads: Pick<Reads, 'rows'>, at: string): Promise<{ tenant_id: string; id: string }[]> =>
   reads.rows(dueSessions, { at });
 
@@ -56,7 +56,7 @@ export type SessionFilter = {
   readonly to?: string | undefined;
 };
 
-/** Which sessions of a tenant are selected. A page has its number of sessions after the first `skipped` ones. */
+/** Selects sessions of a tenant. A page skips the first `skipped` sessions. */
 type SelectedSessions = SessionFilter & { readonly tenant_id: string };
 
 const numberedPage = defineQuery(
@@ -125,8 +125,8 @@ const sessionsByStatus = defineQuery((db, { tenant_id, from }: { tenant_id: stri
 );
 
 /**
- * Returns how many sessions of a tenant that started at or after a time have each status. Statuses without any are
- * absent.
+ * Returns the number of sessions of a tenant that started at or after a time, for each status. Statuses without
+ * sessions have no entry.
  */
 export const sessionCountsSince = async (reads: Reads, tenant_id: string, from: string): Promise<Readonly<Record<string, number>>> =>
   Object.fromEntries((await reads.rows(sessionsByStatus, { tenant_id, from })).map(({ status, count }) => [status!, count]));

@@ -26,7 +26,7 @@ const fields = {
   completed_at: Timestamp.nullable().meta({ description: 'When the session ended; null if it has not ended', examples: [null] }),
 };
 
-/** What a session has besides: fields that the lists for auditors leave out. */
+/** Fields of a session that the lists for auditors leave out. */
 const furtherFields = {
   user_id: idOf('user')
     .nullable()
@@ -46,7 +46,7 @@ const furtherFields = {
   expires_at: Timestamp.meta({ description: 'When the session expires if it has not ended before' }),
 };
 
-/** Names are those of the present, and so no row contains them. */
+/** The names of the agent and the user. Rows do not contain them, because responses show the present names. */
 const names = {
   agent_name: z
     .string()
@@ -145,7 +145,8 @@ const SessionRow = z.object({ ...fields, ...furtherFields });
 export type SessionDoc = z.output<typeof SessionRow>;
 
 /**
- * `shown_user_id` is the user whom lists show with the session, and `until` its time to expire while it has not ended.
+ * `shown_user_id` is the user whom lists show with the session. `until` is when the session expires; null after it has
+ * ended.
  */
 export const table = {
   name: 'sessions',

@@ -21,7 +21,7 @@ const skillList = defineList({ table }, (db, { tenant_id, visibility }: { tenant
     .$if(visibility !== undefined, (query) => query.where('skill.visibility', '=', visibility!)),
 );
 
-/** Returns a page of the skills of the tenant, as SkillRead: all of them, or only those with this visibility. */
+/** Returns a page of the skills of the tenant, as SkillRead: all skills, or only those with this visibility. */
 export const skillPage = (
   reads: Reads,
   { tenant_id, visibility }: { readonly tenant_id: string; readonly visibility?: string | undefined },

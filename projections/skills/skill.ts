@@ -93,13 +93,16 @@ const insertSkill = (event: Parameters<typeof Skill.evolve>[1]): Changes => {
   return [insert('skills', { ...row, deleted: false }), skillCounter.add(event.tenant, 1)];
 };
 
-/** The webhook of a skill has the id of the skill. A deleted skill is hidden later, so its row is kept. */
+/**
+ * Returns a function for the changes of a skill's webhook, whose id is the id of the skill. The row of a deleted skill
+ * is kept until its webhook is hidden.
+ */
 const patchExposure =
   (is_exposed: boolean) =>
   ({ id, meta }: Recorded): Change =>
     patch('skills', { tenant_id: meta.tenant, id }, { is_exposed });
 
-/** The skills of the tenants, and their numbers. */
+/** The skills of all tenants, and the number of skills of each tenant. */
 export const skills = {
   name: 'skills',
   version: 4,

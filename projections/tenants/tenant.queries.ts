@@ -29,6 +29,9 @@ const dueTenants = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(MAX_DUE_TENANTS)),
 );
 
-/** Returns the ids of the tenants that are due to be closed for good at this time, the longest due first. */
+/**
+ * Returns the ids of the tenants that must be closed for good at this time. Those that have been due for longest come
+ * first.
+ */
 export const tenantsDueAt = async (reads: Pick<Reads, 'rows'>, at: string): Promise<string[]> =>
   (await reads.rows(dueTenants, { at })).map(({ id }) => id);

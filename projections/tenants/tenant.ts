@@ -45,8 +45,7 @@ const statusOf = ({ closed, closing, is_suspended }: { closed: boolean; closing:
   closed ? 'closed' : closing ? 'closing' : is_suspended ? 'suspended' : 'active';
 
 /**
- * The JSON document that is stored with a row of `tenants`. Its `status` is derived from the columns `closed`,
- * `closing` and `is_suspended`.
+ * The document of a row of `tenants`. Its `status` is derived from the columns `closed`, `closing` and `is_suspended`.
  */
 const AdminTenantRow = z
   .object({ ...fields, closing: z.boolean(), closed: z.boolean() })
@@ -138,8 +137,8 @@ export const table = {
 } as const satisfies Table;
 
 /**
- * When an API key of each tenant was last used. This is a separate table, because the use of an API key must not change
- * the tenant's revision.
+ * The time at which an API key of each tenant was last used. This is a separate table, because the use of an API key
+ * must not change the tenant's revision.
  */
 export const activity = {
   name: 'activity',

@@ -48,7 +48,10 @@ export const table = {
 
 const keyOf = (tenant: string, id: string): Key => ({ tenant_id: tenant, id });
 
-/** The tools of tenants. A connector's tool has a row from the reservation of its id on; its sync makes it visible. */
+/**
+ * The tools of tenants. A tool of a connector has a row as soon as its id is reserved; the sync of the connector makes
+ * it visible.
+ */
 export const tools = {
   name: 'tools',
   version: 2,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Who sent a request. */
+/** The sender of a request. */
 export const Caller = z.object({
   ip: z
     .string()

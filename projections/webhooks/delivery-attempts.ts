@@ -16,7 +16,7 @@ export const Attempt = z.object({
 });
 export type Attempt = z.output<typeof Attempt>;
 
-/** A failed attempt as it is stored. `event_id` identifies the attempt among all of the delivery. */
+/** A failed attempt in the form in which it is stored. `event_id` identifies the attempt within the delivery. */
 export const StoredFailure = z.object({ event_id: z.string(), message_id: z.string(), at: Timestamp, count: z.int() });
 type StoredFailure = z.output<typeof StoredFailure>;
 
@@ -27,7 +27,7 @@ export const storedFailure = ({ event_id, at, attempts }: FailedAttempt): Stored
   count: attempts,
 });
 
-/** Returns the attempts of one message in their order. Those that no record mentions have expired. */
+/** Returns the attempts of one message in order. An attempt without a record has expired. */
 const attemptsOfMessage = (event_id: string, known: readonly Attempt[]): Attempt[] => {
   const byCount = new Map(known.map((attempt) => [attempt.count, attempt]));
   return Array.from({ length: Math.max(...byCount.keys()) }, (_, index): Attempt => {
@@ -37,8 +37,8 @@ const attemptsOfMessage = (event_id: string, known: readonly Attempt[]): Attempt
 };
 
 /**
- * Returns every attempt of a delivery, message by message. `ends` are the attempts with which messages ended: they
- * replace a failure of the same attempt. `messages` are the ids of the messages in their order.
+ * Returns all attempts of a delivery, grouped by message. `ends` are the attempts that ended a message; each replaces
+ * the stored failure of the same attempt. `messages` are the ids of the messages in order.
  */
 export const allAttempts = (ends: readonly Attempt[], failures: readonly StoredFailure[], messages: readonly string[]): Attempt[] => {
   const failed = failures.map(({ message_id, at, count }): Attempt => ({ event_id: message_id, at, outcome: 'failed', count }));

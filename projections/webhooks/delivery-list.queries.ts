@@ -49,8 +49,8 @@ const marks = defineQuery((db, { tenant_id, ids }: Listed) =>
 export type DeliveryMark = { readonly published_at: string | null; readonly is_published: boolean; readonly is_replay: boolean };
 
 /**
- * Returns what the documents of these deliveries leave out: whether the message is published, and when, and whether the
- * same body came to the integration before, within the replay window.
+ * Returns the data of these deliveries that their documents leave out: whether and when the message was published, and
+ * whether the integration received the same body before, within the replay window.
  */
 export const deliveryMarks = async (reads: Reads, tenant_id: string, ids: readonly string[]): Promise<ReadonlyMap<string, DeliveryMark>> =>
   new Map((await reads.rows(marks, { tenant_id, ids })).map(({ id, ...mark }) => [id, mark as DeliveryMark]));
@@ -64,8 +64,8 @@ type StoredDoc = z.output<typeof DeliveryListRow>;
 export type MarksReplays = (integration_id: string) => boolean | Promise<boolean>;
 
 /**
- * Returns a page of deliveries, with their status and with body replays marked. It takes two queries, however many
- * deliveries the page has.
+ * Returns a page of deliveries with their status, and with body replays marked. This takes two queries, regardless of
+ * the number of deliveries.
  */
 export const deliveryPage = async (
   reads: Reads,
@@ -82,7 +82,7 @@ export const deliveryPage = async (
   const complete = ({ place: _, ...delivery }: StoredDoc, n: number): ListDoc => {
     const mark = markOf.get(delivery.id);
     const replay_suspect = marked[n] === true && mark?.is_replay === true;
-    // With a filter for the status, the page query has decided it: a message may have been published since then.
+    // With a filter for the status, the page query has already decided it; a message may have been published since.
     const isPublished = status === 'running' || (status === undefined && mark?.is_published === true);
     if (delivery.status !== 'waiting' || !isPublished) return { ...delivery, replay_suspect };
     return { ...delivery, replay_suspect, status: 'running', published_at: mark?.published_at ?? null };

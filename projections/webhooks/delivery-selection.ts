@@ -12,18 +12,21 @@ export type DeliveryFilter = {
   readonly matched_secret?: (typeof MATCHED_SECRETS)[number] | undefined;
   readonly outcome?: (typeof OUTCOMES)[number] | undefined;
   readonly status?: (typeof STATUSES)[number] | undefined;
-  /** The earliest time of receipt, inclusive, and the latest one, exclusive. */
+  /** The earliest time of receipt (inclusive). `to` is the latest one (exclusive). */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 };
 
-/** The deliveries of a tenant that a filter selects. With `agent_ids`, only those of these agents. */
+/** Selects deliveries of a tenant. With `agent_ids`, only the deliveries of these agents. */
 export type SelectedDeliveries = DeliveryFilter & { readonly tenant_id: string; readonly agent_ids?: readonly string[] | undefined };
 
 /** The arguments of a query for the deliveries that a filter selects. */
 export type SelectionArgs = Omit<SelectedDeliveries, 'status'> & {
   readonly stored_status?: string | undefined;
-  /** Set to list only unsettled deliveries: those whose message is published, or those whose message is not. */
+  /**
+   * Set to select only unsettled deliveries whose message is published. `unpublished` selects those whose message is
+   * not.
+   */
   readonly published?: true | undefined;
   readonly unpublished?: true | undefined;
 };
@@ -58,7 +61,10 @@ export const selectDeliveries = (db: Kysely<Database>, args: SelectionArgs) => {
     .$if(to !== undefined, (query) => query.where('delivery.received_at', '<', to!));
 };
 
-/** A delivery is dead if and only if its outcome is. */
+/**
+ * Returns the arguments that select deliveries by their status. A delivery is dead if and only if its outcome is
+ * `dead`.
+ */
 const storedStatus = ({ status, outcome }: DeliveryFilter): Partial<SelectionArgs> => {
   if (status === 'waiting') return { unpublished: true };
   if (status === 'running') return { published: true };

@@ -23,7 +23,7 @@ export const Step = z.object({
 });
 type Step = z.output<typeof Step>;
 
-/** What a step of a delivery adds to the event that it shows. */
+/** The fields that a step of a delivery adds to the event that it shows. */
 type StepFields = Pick<Step, 'agent_id'> & Partial<Pick<Step, 'session_id' | 'cause'>>;
 
 export const stepOf = (

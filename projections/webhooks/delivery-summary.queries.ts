@@ -12,7 +12,7 @@ const MAX_PROBLEMS = 200;
 
 type Counted = { readonly outcome: string | null; readonly count: string | number | bigint };
 
-/** Returns the counts of all outcomes. `counts` has each outcome at most once. */
+/** Returns the counts of all outcomes, with 0 for those that are missing. `counts` has each outcome at most once. */
 const outcomesOf = (counts: readonly Counted[]): Outcomes => ({
   ...NONE,
   ...Object.fromEntries(counts.map(({ outcome, count }) => [outcome, Number(count)])),
@@ -26,7 +26,10 @@ const perOutcome = defineQuery((db, args: SelectionArgs) =>
     .select(['delivery.outcome', ({ fn }) => fn.countAll<string>().as('count')]),
 );
 
-/** The buckets of the half-open time from `from` to `to`, numbered from 1. */
+/**
+ * Counts deliveries in equal parts (buckets) of the time from `from` (inclusive) to `to` (exclusive). The buckets are
+ * numbered from 1.
+ */
 const perBucket = defineQuery((db, { buckets, ...args }: SelectionArgs & { readonly buckets: number }) =>
   selectDeliveries(db, args)
     .select([
@@ -77,8 +80,8 @@ const groupsOf = async (reads: Reads, args: SelectionArgs, field: GroupField): P
     .slice(0, MAX_GROUPS);
 
 /**
- * Counts deliveries by outcome: all of them and, if asked for, in equal parts of the time from `from` to `to`, and by
- * the values of a field.
+ * Counts deliveries for each outcome. On request, also counts them for equal parts of the time from `from` to `to`, and
+ * for the values of a field.
  */
 export const deliverySummary = async (
   reads: Reads,
@@ -114,7 +117,10 @@ const problems = defineQuery((db, args: ProblemArgs) =>
     .limit(({ lit }) => lit(MAX_PROBLEMS)),
 );
 
-/** Groups the rejected and the dead deliveries of a tenant by reason and integration, the latest first, at most 200 groups. */
+/**
+ * Groups the rejected and the dead deliveries of a tenant by reason and integration. Returns at most 200 groups, the
+ * latest first.
+ */
 export const deliveryProblems = async (reads: Reads, args: ProblemArgs): Promise<z.output<typeof DeliveryProblem>[]> =>
   (await reads.rows(problems, args)).map(({ outcome, reason, integration_id, count, first_at, last_at, example_id }) => ({
     fingerprint: problemFingerprint(outcome, reason, integration_id),

@@ -15,8 +15,7 @@ type StoredDoc = z.output<typeof table.docs.doc>;
 type WithPlace<Doc> = Doc & { readonly place: string | null };
 
 /**
- * Selects the deliveries of one integration. If `marksReplays` is true, body replays are marked: known bodies under
- * another delivery id.
+ * Identifies an integration. `marksReplays`: whether body replays (known bodies under another delivery id) are marked.
  */
 export type IntegrationRef = { readonly tenant_id: string; readonly integration_id: string; readonly marksReplays: boolean };
 
@@ -28,7 +27,7 @@ type BodyRef = {
   readonly until: string;
 };
 
-/** The first delivery with this body that an integration received between two times. Both times are inclusive. */
+/** Finds the first delivery with this body that an integration received between two times. Both times are inclusive. */
 const firstWithBody = defineQuery((db, { tenant_id, integration_id, sha256, since, until }: BodyRef) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -43,7 +42,7 @@ const firstWithBody = defineQuery((db, { tenant_id, integration_id, sha256, sinc
     .limit(({ lit }) => lit(1)),
 );
 
-/** Whether the same body came to the integration before, under another delivery id and within the replay window. */
+/** Whether the integration received the same body before, under another delivery id and within the replay window. */
 const isReplay = async (
   reads: Reads,
   { tenant_id, integration_id, marksReplays }: IntegrationRef,
@@ -61,7 +60,10 @@ export const withReplayMark = async <T extends ListDoc>(reads: Reads, integratio
   replay_suspect: await isReplay(reads, integration, delivery),
 });
 
-/** Up to which sort key of a log position messages are published, as of the log position `until`. Empty: none. */
+/**
+ * Finds the sort key of the log position up to which messages are published, as of the log position `until`. No row if
+ * none is published.
+ */
 const lastPublication = defineQuery((db, { until }: { until?: string | undefined }) =>
   db
     .selectFrom('deliveries.publications as publication')
@@ -71,7 +73,7 @@ const lastPublication = defineQuery((db, { until }: { until?: string | undefined
     .limit(({ lit }) => lit(1)),
 );
 
-/** The record that says that the message of the event at `place` is published. */
+/** Finds the record that states that the message of the event at `place` is published. */
 const publicationOf = defineQuery((db, { place }: { place: string }) =>
   db
     .selectFrom('deliveries.publications as publication')
@@ -87,8 +89,8 @@ const publishedThrough = async (reads: Reads, until?: Position): Promise<string>
 };
 
 /**
- * Completes status and time of publication. The log has one record for the publication of many messages, so a delivery
- * whose message is published is stored as `waiting` until it is settled.
+ * Completes the status and the time of publication. Such a record covers many messages, so a delivery whose message is
+ * published is stored as `waiting` until it is settled.
  */
 const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPlace<Doc>, through: string): Promise<Doc> => {
   const { place, ...delivery } = found;
@@ -101,8 +103,8 @@ const withPublication = async <Doc extends ListDoc>(reads: Reads, found: WithPla
 export type FoundDelivery = { readonly delivery: DetailDoc; readonly revision: number | null };
 
 /**
- * Parses the document of a delivery, and completes status and time of publication: as of the log position `until`, if
- * it is given.
+ * Parses the document of a delivery, and completes its status and time of publication, as of the log position `until`
+ * if it is given.
  */
 export const deliveryOf = async (reads: Reads, { doc, revision }: Doc, until?: Position): Promise<FoundDelivery> => {
   const { failures, ...row } = JSON.parse(doc) as WithPlace<StoredDoc>;
@@ -118,10 +120,10 @@ export const deliveryById = async (reads: Reads, tenant_id: string, id: string):
   return found && deliveryOf(reads, found);
 };
 
-/** The assumed maximum difference between the clocks of two processes. */
+/** The assumed maximum difference between the clocks of two processes, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 const PAGE_SIZE = 50;
-/** How many of the latest deliveries are searched for one that was signed with the previous secret. */
+/** The number of the latest deliveries that are searched for one that was signed with the previous secret. */
 const MAX_EXAMINED = 1_000;
 
 type VerifiedArgs = { readonly tenant_id: string; readonly integration_id: string; readonly until: string };
@@ -139,10 +141,10 @@ const verifiedDeliveries = defineList({ table }, (db, { tenant_id, integration_i
 type LastDeliveries = { readonly last_delivery_at: string | null; readonly last_delivery_on_previous_secret_at: string | null };
 
 /**
- * Returns when the last delivery came to an integration, and the last one that was signed with the previous secret.
- * Both up to the log position `until`, which is compared with the positions in the audit log. `usedPreviousSecret` must
- * be true if any delivery until now was signed with a previous secret. If it is false, the search for such a delivery
- * is skipped.
+ * Returns the time of the last delivery to an integration, and of the last one that was signed with the previous
+ * secret, both up to the log position `until`, which is compared with the positions in the audit log.
+ * `usedPreviousSecret` must be true if any delivery until now was signed with a previous secret. If it is false, the
+ * search for such a delivery is skipped.
  */
 export const lastDeliveriesUntil = async (
   reads: Reads,

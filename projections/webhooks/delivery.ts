@@ -93,12 +93,12 @@ export const DeliveryDetailRow = DeliveryRead.extend({
     .meta({ description: 'What happened: the delivery itself, then its redeliveries and the starts of its sessions' }),
 });
 
-/** `failures` holds the attempts that failed; `attempts` of a stored row only has those with which a message ended. */
+/** `failures` has the failed attempts. In a stored row, `attempts` has only the attempts that ended a message. */
 const StoredDetail = DeliveryDetailRow.extend({ place: z.string().nullable(), failures: z.array(StoredFailure).default([]) });
 
 /**
- * A delivery in a list. `place` is the sort key of the position of the event that the last message carries, from which
- * queries derive whether it is published; null if there is no message.
+ * A delivery in a list. `place` is the sort key of the position of the event that started its last message. Queries use
+ * it to find out whether the message is published. Null if there is no message.
  */
 export const DeliveryListRow = DeliveryRead.extend({ place: z.string().nullable() });
 
@@ -124,7 +124,7 @@ export const table = {
     message_id: 'text',
     // The agent to whose runners the last message was sent.
     message_agent_id: 'text',
-    // `place` while the last message is neither acknowledged nor given up; null after that, or without a message.
+    // The value of `place` until the last message is acknowledged or given up, then null. Null without a message.
     unsettled: 'text',
   },
   docs: { doc: StoredDetail, list_doc: DeliveryListRow },
@@ -145,7 +145,7 @@ export const table = {
 const NO_MESSAGE = { status: null, place: null, message_id: null, message_agent_id: null, unsettled: null };
 const UNPROCESSED = { redactions: 0, published_at: null, acknowledged_at: null, attempts: [], failures: [], session_id: null };
 
-/** The message to an agent that this event starts. It has no end yet. */
+/** Returns the fields for the message to an agent that this event starts. The message has not ended yet. */
 const newMessage = ({ event_id, position }: Recorded, message_agent_id: string): Row => ({
   status: 'waiting',
   place: sortKey(position),
@@ -219,7 +219,10 @@ const patchRequeued = (event: Recorded<Extract<DeliveryEvent, { type: 'DeliveryR
   return patch('deliveries', { tenant_id, id }, fields, { items: { causation: [stepOf(event, { agent_id, cause })] } });
 };
 
-/** Shows how a message ended. The end of an earlier message than the last one does not change the delivery's state. */
+/**
+ * Returns the change that shows how a message ended. If it is not the delivery's last message, the state of the
+ * delivery does not change.
+ */
 const patchSettled = (
   tenant_id: string,
   { delivery_id, event_id, at, attempts, published_at }: SettledDelivery,
@@ -237,13 +240,13 @@ const patchSettled = (
   );
 };
 
-/** Adds an attempt that failed. It does not change the delivery's state: the broker sends the message again. */
+/** Returns the change that adds a failed attempt. The broker sends the message again, so the status stays. */
 const patchFailed = (tenant_id: string, failure: FailedAttempt): Change =>
   patch('deliveries', { tenant_id, id: failure.delivery_id }, {}, { items: { failures: [storedFailure(failure)] } });
 
 type SessionStarted = Extract<SessionEvent, { type: 'SessionStarted' }>;
 
-/** Shows the session that was started to process a delivery. */
+/** Returns the changes that show the session which was started to process a delivery. */
 const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
   const { tenant: tenant_id, id: session_id, data } = event;
   const { delivery_id, agent_id } = data;
@@ -253,7 +256,7 @@ const patchSession = (event: Recorded<SessionStarted>): readonly Change[] => {
 };
 
 /**
- * Accepted, blocked and rejected webhook deliveries, and how far they were processed. The bodies are only in the log.
+ * Accepted, blocked and rejected deliveries, and the progress of their processing. Only the log contains the bodies.
  */
 export const deliveries = {
   name: 'deliveries',

@@ -9,7 +9,10 @@ const from: Source<typeof table> = { projection: integrations.name, table };
 
 type IntegrationDoc = z.output<typeof WebhookIntegrationRead>;
 
-/** Completes a stored integration: with its URL instead of the path, and the events of its provider's samples. */
+/**
+ * Completes the document of an integration: adds the public URL to its path, and the events for which its provider has
+ * samples.
+ */
 const complete = (doc: IntegrationDoc, publicUrl: string): IntegrationDoc => ({
   ...doc,
   url: publicUrl + doc.url,
@@ -23,9 +26,7 @@ export const integrationById = async (reads: Reads, tenant_id: string, id: strin
   return found && doc?.tenant_id === tenant_id ? { ...found, doc: JSON.stringify(complete(doc, publicUrl)) } : null;
 };
 
-/**
- * Returns when the last deliveries to an integration came. The integration's own stream does not contain these times.
- */
+/** Returns the times of the last deliveries to an integration. The integration's own stream does not contain them. */
 export const lastDeliveries = async (
   reads: Reads,
   id: string,
@@ -74,11 +75,11 @@ const activeProviders = defineQuery((db, { tenant_id, agent_id }: { tenant_id: s
     .orderBy('integration.provider'),
 );
 
-/** Returns the providers with an integration of this agent that is not paused. */
+/** Returns the providers for which this agent has an integration that is not paused. */
 export const activeProvidersOf = async (reads: Reads, tenant_id: string, agent_id: string): Promise<ReadonlySet<string | null>> =>
   new Set((await reads.rows(activeProviders, { tenant_id, agent_id })).map(({ provider }) => provider));
 
-/** How many integrations `connectedIntegrations` returns at most. */
+/** The maximum number of integrations that `connectedIntegrations` returns. */
 export const INTEGRATIONS_AT_ONCE = 200;
 
 const connected = defineQuery((db, { after }: { after: string }) =>
@@ -91,6 +92,6 @@ const connected = defineQuery((db, { after }: { after: string }) =>
     .limit(({ lit }) => lit(INTEGRATIONS_AT_ONCE)),
 );
 
-/** Returns the ids of connected integrations of all tenants that come after this id, in their order. */
+/** Returns the ids of the connected integrations of all tenants that follow this id, in ascending order. */
 export const connectedIntegrations = async (reads: Pick<Reads, 'rows'>, after: string): Promise<string[]> =>
   (await reads.rows(connected, { after })).map(({ id }) => id);

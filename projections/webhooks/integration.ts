@@ -11,7 +11,7 @@ import { tenantCounter } from '../tenant-counter.ts';
 
 const OptionalTime = Timestamp.nullable().default(null);
 
-/** WebhookIntegrationRead as it is stored: without what follows from the provider. */
+/** WebhookIntegrationRead in the form in which it is stored: without the fields that follow from the provider. */
 const StoredIntegration = z.object({
   id: idOf('webhook integration'),
   tenant_id: idOf('tenant'),

@@ -15,7 +15,7 @@ const invocationList = defineList({ table }, (db, { tenant_id, skill_id, outcome
     .$if(to !== undefined, (query) => query.where('invocation.at', '<', to!)),
 );
 
-/** Returns a page of the calls of a skill's webhook, as InvocationRead. `from` is inclusive, `to` is not. */
+/** Returns a page of the calls of a skill's webhook, as InvocationRead. `from` is inclusive, `to` is exclusive. */
 export const invocationPage = (
   reads: Reads,
   { tenant_id, skill_id }: SkillRef,

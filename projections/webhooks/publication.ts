@@ -4,8 +4,9 @@ import { type Change, insert } from '../projection.ts';
 import type { Table } from '../table.ts';
 
 /**
- * Until when messages were published: one row for each record of the relay. A message is published if a row's `place`,
- * a sort key, is not less than the position of its event. `recorded` is the sort key of the record itself.
+ * The progress of publishing messages, with one row for each record of the relay. A message is published if the
+ * position of its event is not after the `place` (a sort key) of some row. `recorded` is the sort key of the position
+ * of the record itself.
  */
 export const publicationTable = {
   name: 'publications',
@@ -16,6 +17,6 @@ export const publicationTable = {
   indexes: [{ columns: ['place'] }, { columns: ['recorded'] }],
 } as const satisfies Table;
 
-/** Stores until when messages were published. */
+/** Returns the change that stores a record of the relay. */
 export const insertPublication = ({ event_id, position, at, data }: Recorded<PublicationEvent>): Change =>
   insert('publications', { id: event_id, place: sortKey(parseToken(data.through)!), recorded: sortKey(position), published_at: at });

@@ -22,7 +22,7 @@ const running = defineQuery((db, { at }: { at: string }) =>
 
 export type JobRef = { readonly tenant_id: string; readonly id: string };
 
-/** Returns the jobs that run at this time, the oldest first. */
+/** Returns the jobs that are running at this time, the oldest first. */
 export const runningJobs = (reads: Pick<Reads, 'rows'>, at: string): Promise<JobRef[]> => reads.rows(running, { at });
 
 type Selected = {
@@ -53,7 +53,10 @@ const replayable = defineQuery((db, { tenant_id, integration_id, from, to, outco
     .limit(limit),
 );
 
-/** Returns the ids of the selected deliveries that a runner may get, in the order of their receipt, at most `limit`. */
+/**
+ * Returns the ids of the selected deliveries that can be sent to a runner, in the order of their receipt, at most
+ * `limit`.
+ */
 export const replayableIds = async (reads: Reads, selected: Selected): Promise<string[]> =>
   (await reads.rows(replayable, selected)).map(({ id }) => id);
 

@@ -29,13 +29,13 @@ export const table = {
   name: 'jobs',
   key: ['tenant_id', 'id'],
   stream: ReplayJob.category,
-  // `running_since` is null if the job does not run.
+  // `running_since` is null unless the job is running.
   columns: { tenant_id: 'text', id: 'text', running_since: 'timestamptz' },
   docs: { doc: Job },
   indexes: [{ columns: ['running_since', 'id'], withoutNull: 'running_since' }],
 } as const satisfies Table;
 
-/** The jobs that send many deliveries again. */
+/** The jobs that send several deliveries again. */
 export const replays = {
   name: 'replays',
   version: 1,

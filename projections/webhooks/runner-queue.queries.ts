@@ -17,7 +17,8 @@ const unpublished = defineQuery((db, { tenant_id, agent_id, after }: AgentRef & 
 );
 
 /**
- * How many messages to an agent have an event after this place, a sort key, and are neither acknowledged nor given up.
+ * Returns the number of messages to an agent that are neither acknowledged nor given up, and whose events come after
+ * this place (a sort key).
  */
 export const messagesAfter = async (reads: Reads, agent: AgentRef, after: string): Promise<number> =>
   ((await reads.rows(unpublished, { ...agent, after })) as { count: number }[])[0]?.count ?? 0;
@@ -36,8 +37,8 @@ const firstUnsettled = defineQuery((db, { tenant_id, agent_id, since }: AgentRef
 type DetailDoc = z.output<typeof DeliveryDetailRow>;
 
 /**
- * Returns when the first message to an agent was accepted, or asked for again, whose event is at or after this place
- * and which is neither acknowledged nor given up; null if there is none.
+ * Returns when the first message to an agent was accepted or requested again. Only messages count that are neither
+ * acknowledged nor given up, and whose events are at or after this place (a sort key). Null if there is none.
  */
 export const firstMessageAt = async (reads: Reads, agent: AgentRef, since: string): Promise<string | null> => {
   const [first] = (await reads.rows(firstUnsettled, { ...agent, since })) as { id: string; message_id: string }[];
@@ -58,7 +59,10 @@ const lastDone = defineQuery((db, { tenant_id, agent_id }: AgentRef) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** When the runners of an agent acknowledged the last received of its finished deliveries; null if there is none. */
+/**
+ * Returns when the runners of an agent acknowledged its latest delivery. The latest one is the last received of its
+ * finished deliveries. Null if there is none.
+ */
 export const lastAcknowledgedAt = async (reads: Reads, agent: AgentRef): Promise<string | null> => {
   const [last] = (await reads.rows(lastDone, agent)) as { id: string }[];
   return last ? ((await byKey<DetailDoc>(reads, from, { tenant_id: agent.tenant_id, id: last.id }))?.acknowledged_at ?? null) : null;

@@ -2,7 +2,10 @@ import { defineList } from '../query.ts';
 import type { Reads } from '../read-model.ts';
 import { table } from './delivery.ts';
 
-/** The verified deliveries of a tenant, or of one integration, that were received from `from` on and before `to`. */
+/**
+ * The verified deliveries of a tenant, or of one integration, that were received from `from` (inclusive) to `to`
+ * (exclusive).
+ */
 export type TriedDeliveries = {
   readonly tenant_id: string;
   readonly integration_id?: string | undefined;
@@ -20,7 +23,7 @@ const triedList = defineList({ table, doc: 'list_doc' }, (db, { tenant_id, integ
     .where('delivery.received_at', '<', to),
 );
 
-/** Returns the ids of the newest of these deliveries, at most `limit`, the newest first. */
+/** Returns the ids of the newest selected deliveries, at most `limit`, the newest first. */
 export const triedDeliveries = async (reads: Reads, selected: TriedDeliveries, limit: number): Promise<readonly string[]> => {
   const { body } = await reads.page(triedList, selected, { sort: { column: 'received_at', descending: true }, limit });
   return (JSON.parse(body) as { readonly id: string }[]).map(({ id }) => id);

@@ -3,7 +3,7 @@ import type { Reads } from '../read-model.ts';
 
 type QueryReads = Pick<Reads, 'rows'>;
 
-/** Messages up to the sort key `through` of a log position, of deliveries that were received since a time. */
+/** Selects messages up to the sort key `through` of a log position, of deliveries that were received since a time. */
 export type UnsettledRange = { readonly through: string; readonly since: string };
 
 const publishedBefore = defineQuery((db, { at }: { at: string }) =>
@@ -15,7 +15,7 @@ const publishedBefore = defineQuery((db, { at }: { at: string }) =>
     .limit(({ lit }) => lit(1)),
 );
 
-/** Up to which sort key of a log position messages were published at this time; null if none was. */
+/** Returns the sort key of the log position up to which messages were published at this time; null if none was. */
 export const publishedThroughAt = async (reads: QueryReads, at: string): Promise<string | null> =>
   (await reads.rows(publishedBefore, { at }))[0]?.place ?? null;
 
@@ -31,7 +31,7 @@ const countsByAgent = defineQuery((db, { through, since }: UnsettledRange) =>
 
 export type UnsettledCount = { readonly tenant_id: string; readonly agent_id: string; readonly count: number };
 
-/** For each agent, the number of messages that are neither acknowledged nor given up. */
+/** Returns for each agent the number of messages that are neither acknowledged nor given up. */
 export const unsettledCounts = async (reads: QueryReads, range: UnsettledRange): Promise<UnsettledCount[]> =>
   (await reads.rows(countsByAgent, range)) as UnsettledCount[];
 
@@ -43,7 +43,10 @@ type PageArgs = UnsettledRange & {
   readonly after: string;
 };
 
-/** No two messages have the same place, so a page starts after the place of the last one. */
+/**
+ * Selects one page of messages. No two messages have the same place, so a page starts after the place of the last
+ * message of the previous page.
+ */
 const messagePage = defineQuery((db, { tenant_id, agent_id, through, since, after }: PageArgs) =>
   db
     .selectFrom('deliveries.deliveries as delivery')
@@ -60,7 +63,7 @@ const messagePage = defineQuery((db, { tenant_id, agent_id, through, since, afte
 /** A message that is neither acknowledged nor given up. `place` is the sort key of its log position. */
 export type UnsettledMessage = { readonly id: string; readonly message_id: string; readonly place: string };
 
-/** Returns the unsettled messages of an agent in the order of the log, page by page. */
+/** Yields the unsettled messages of an agent in the order of the log, page by page. */
 export async function* unsettledMessages(
   reads: QueryReads,
   args: UnsettledRange & { readonly tenant_id: string; readonly agent_id: string },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const RESPONSE_TIMEOUT_MS = 30_000;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** A JSON schema, as far as the command line reads it. */
+/** The part of a JSON schema that the command line uses. */
 export type FieldSchema = {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -45,7 +45,7 @@ const Entry = z.object({
     .optional(),
 });
 
-/** An operation of the API with everything that a call of it needs. */
+/** An operation of the API, with everything that is needed to call it. */
 export type ApiOperation = {
   readonly name: string;
   readonly method: (typeof METHODS)[number];
@@ -59,7 +59,7 @@ export type ApiOperation = {
 
 type Resolve = (value: unknown) => unknown;
 
-/** Replaces a `$ref` by the component to which it points. */
+/** Returns a function that replaces a `$ref` by the component to which it points. */
 const resolverOf =
   (components: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Resolve =>
   (value) => {
@@ -94,7 +94,10 @@ const operationOf = (path: string, method: ApiOperation['method'], value: unknow
   };
 };
 
-/** Returns the operations of an OpenAPI document, in the document's order. @throws ZodError if it is none */
+/**
+ * Returns the operations of an OpenAPI document, in the order of the document.
+ * @throws ZodError if it is not such a document
+ */
 export const operationsIn = (json: unknown): readonly ApiOperation[] => {
   const { paths, components } = Document.parse(json);
   const resolve = resolverOf(components);

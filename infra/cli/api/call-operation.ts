@@ -25,7 +25,7 @@ const send = async ({ url, key }: Service, { method, path, headers, body }: ApiR
   });
 };
 
-/** Prints a problem to standard error, one fact a line. */
+/** Prints a problem document to standard error, one fact per line. */
 const printProblem = async (response: Response): Promise<void> => {
   const text = await response.text();
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
@@ -44,7 +44,7 @@ const printJson = (value: unknown, { output }: ApiOptions): void => {
 
 const nextPage = (response: Response): string | null => /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null;
 
-/** Reads a JSON response; with `--all` also the pages that follow it. Undefined after a problem, which is printed. */
+/** Reads a JSON response and, with `--all`, the pages that follow it. Prints a problem, and then returns undefined. */
 const readPages = async (service: Service, first: Response, options: ApiOptions): Promise<unknown> => {
   const value: unknown = await first.json();
   if (!options.all || !Array.isArray(value)) return value;
@@ -77,7 +77,7 @@ const printAnswer = async (service: Service, response: Response, options: ApiOpt
 
 const readSource = async (source: string): Promise<string> => (source === '-' ? readText(process.stdin) : source);
 
-/** The first tenant of the key's user, for an operation in a tenant that is not named. */
+/** Returns the id of the first tenant of the key's user. Used if the call of an operation names no tenant. */
 const firstTenant = async (service: Service): Promise<string | undefined> => {
   const response = await send(service, { method: 'GET', path: '/me', headers: {} });
   const { tenants = [] } = response.ok ? ((await response.json()) as { tenants?: { id: string }[] }) : {};
@@ -93,8 +93,8 @@ const withTenant = async (service: Service, operation: ApiOperation, words: read
 };
 
 /**
- * Calls an operation with the fields that the words name, and prints the answer: JSON, or a table of a list on a
- * terminal. Returns the exit code: 1 after a problem, which is printed to standard error.
+ * Calls an operation with the fields in `words`, and prints the answer: JSON or, for a list on a terminal, a table.
+ * @returns the exit code: 1 after a problem, which is printed to standard error
  * @throws a usage error, or an Error of one line if the platform does not answer
  */
 export const callOperation = async (service: Service, name: string, words: readonly string[]): Promise<number> => {

@@ -20,7 +20,7 @@ type Given = { readonly name: string; readonly value: string | null };
 const OUTPUTS = ['json', 'table'] as const;
 const OWN_OPTIONS = ['json', 'all', 'output'];
 
-/** The name of a field as an option, in which `-` and `_` mean the same: `If-Match` is `--if-match`. */
+/** Returns the name of the option for a field: `If-Match` becomes `--if-match`. `-` and `_` mean the same. */
 export const optionName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 const typesOf = ({ type, anyOf = [] }: FieldSchema): readonly string[] => [...[type ?? []].flat(), ...anyOf.flatMap(typesOf)];
@@ -36,7 +36,7 @@ const parsedJson = (option: string, text: string): unknown => {
   }
 };
 
-/** Converts the text of an option to the type of its field. `null` is the null of a field that can be null. */
+/** Converts the text of an option to the type of its field. The text `null` becomes null if the field can be null. */
 const convertText = (option: string, text: string, schema: FieldSchema): unknown => {
   if (text === 'null' && hasType(schema, 'null')) return null;
   if (hasType(schema, 'string')) return text;
@@ -49,7 +49,7 @@ const convertText = (option: string, text: string, schema: FieldSchema): unknown
   return parsedJson(option, text);
 };
 
-/** The value of a field whose option was given once or more often. Repeated options are the items of a list. */
+/** Returns the value of a field from its options. If an option is repeated, its values are the items of a list. */
 const fieldValue = (option: string, texts: readonly string[], schema: FieldSchema): unknown => {
   const items = itemsOf(schema);
   const isWhole = texts.length === 1 && (/^\s*\[/.test(texts[0]!) || (texts[0] === 'null' && hasType(schema, 'null')));
@@ -60,14 +60,14 @@ const fieldValue = (option: string, texts: readonly string[], schema: FieldSchem
 
 const bodyFields = ({ body }: ApiOperation): Readonly<Record<string, FieldSchema>> => body?.schema.properties ?? {};
 
-/** The names of all fields of the operation, as options. */
+/** Maps the option names of an operation to the schemas of its fields. */
 const optionsOf = (operation: ApiOperation): ReadonlyMap<string, FieldSchema> =>
   new Map([
     ...Object.entries(bodyFields(operation)).map(([name, schema]) => [optionName(name), schema] as const),
     ...operation.parameters.map(({ name, schema }) => [optionName(name), schema] as const),
   ]);
 
-/** Splits the words into options with values. A boolean option needs no value. @throws a usage error */
+/** Divides the words into options with values. A boolean option needs no value. @throws a usage error */
 const givenOptions = (words: readonly string[], operation: ApiOperation): readonly Given[] => {
   const fields = optionsOf(operation);
   const isFlag = (name: string): boolean =>
@@ -93,7 +93,10 @@ const ownOptions = (given: readonly Given[], isOwn: (name: string) => boolean): 
   return { json: last('json')?.value ?? null, all: !!last('all'), output: output as ApiOptions['output'] };
 };
 
-/** Creates the form of an upload. The value of a file is its path. @throws Error if a file cannot be read */
+/**
+ * Creates the form of an upload. The value of a field with a file is the path of the file.
+ * @throws Error if a file cannot be read
+ */
 const formOf = async (fields: ReadonlyMap<string, readonly string[]>, operation: ApiOperation): Promise<FormData> => {
   const form = new FormData();
   for (const [name, texts] of fields)
@@ -119,8 +122,8 @@ const jsonBody = (fields: ReadonlyMap<string, readonly string[]>, base: unknown,
 };
 
 /**
- * Returns the request that the words after the name of an operation describe, and the options of the command.
- * `readJson` returns the text that `--json` names.
+ * Converts the words after the name of an operation to a request and the options of the command. `readJson` returns the
+ * text to which `--json` refers.
  * @throws a usage error
  */
 export const requestOf = async (

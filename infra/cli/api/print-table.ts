@@ -10,7 +10,7 @@ const cellOf = (value: unknown): string => {
   return line.length > MAX_CELL_WIDTH ? `${line.slice(0, MAX_CELL_WIDTH - 1)}…` : line;
 };
 
-/** The columns that fit into the width, in the order of the fields. The first column is always shown. */
+/** Returns the columns that fit into the width, in the order of the fields. The first column is always included. */
 const fittingColumns = (columns: readonly (readonly string[])[], width: number): readonly (readonly string[])[] => {
   let used = 0;
   const end = columns.findIndex((cells, index) => {

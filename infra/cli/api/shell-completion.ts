@@ -4,7 +4,7 @@ import { readConfig } from '../command-runs.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 
-/** The names and summaries of the operations of the running platform; none if it does not answer. */
+/** Returns the names and summaries of the operations of the running platform; an empty list if it does not answer. */
 const operationNames = async (): Promise<readonly (readonly [string, string])[]> => {
   try {
     const { annalsUrl } = await readConfig('annalsUrl');
@@ -16,7 +16,7 @@ const operationNames = async (): Promise<readonly (readonly [string, string])[]>
 };
 
 /**
- * Prints the completion script of a shell (`complete bash`), or answers its question how the words go on
+ * Prints the completion script for a shell (`complete bash`), or the possible next words, for which the script asks
  * (`complete -- <words>`).
  * @throws a usage error if the shell is unknown
  */

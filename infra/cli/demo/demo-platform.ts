@@ -7,8 +7,8 @@ import { launch } from '../../processes/launch.ts';
 import { freePort } from '../../supervision/ports.ts';
 
 /**
- * The platform that the demo uses, and the demo's temporary directory. `isOwn`: the demo has started it, and removes it
- * at the end.
+ * The platform that the demo uses, and the demo's temporary directory. `isOwn`: the demo has started the platform, and
+ * will remove it.
  */
 export type DemoPlatform = {
   readonly url: string;
@@ -37,8 +37,8 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   const port = await freePort();
   const broker = { natsUrl: undefined, natsAccountSeed: undefined, natsRunnerAccountSeed: undefined };
   const embedded = { eventstoreUrl: undefined, databaseUrl: undefined, ...broker };
-  // The processes of the platform read the environment. Without these variables, they use nothing of another platform,
-  // such as its master key.
+  // The processes of the platform read the environment. Without these variables, they cannot use parts of another
+  // platform, such as its master key.
   for (const name of variableNames) delete process.env[name];
   const own: Config = { ...config, ...embedded, annalsData: join(dir, 'data'), host: '127.0.0.1', port };
   const running = launch(own, { report });
@@ -53,8 +53,8 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
     return { url, key, isOwn: true, tenant: firstKey()?.tenant_id ?? null, dir, close: running.close };
   } catch (error) {
     await running.close().catch(() => {});
-    // If a database is still being created, wait for it. Otherwise it would write files after the directory has been
-    // removed.
+    // If a database is still being created, this waits for it. Otherwise the creation would write files after the
+    // directory is removed.
     const settled = running.ready.then(
       () => {},
       () => {},
@@ -64,12 +64,12 @@ const startPlatform = async (config: Config, dir: string, report: (line: string)
   }
 };
 
-/** How the demo finds its platform. `on` is the URL of a running platform; without it, the demo starts one. */
+/** The options of the demo. `on` is the URL of a running platform; without it, the demo starts a platform. */
 export type DemoOptions = { readonly on: string | undefined; readonly report: (line: string) => void; readonly stopped: AbortSignal };
 
 /**
- * Returns the running platform at the URL `on`, which ANNALS_KEY opens. Without `on`, starts a platform in a temporary
- * directory, whatever platform the environment names. `close` removes that directory.
+ * Returns the running platform at the URL `on`, for which ANNALS_KEY must be set. Without `on`, starts a platform in a
+ * temporary directory, without using the variables of the environment. `close` removes that directory.
  */
 export const openDemoPlatform = async (config: Config, { on, report, stopped }: DemoOptions): Promise<DemoPlatform> => {
   const dir = temporaryDir();

@@ -91,7 +91,7 @@ const send = async (hook: string, secret: string, deliveries: readonly Delivery[
 
 type Observed = { listed: number; delivered: number; distinct: number; unchanged: number };
 
-/** Waits until the service lists every delivery and the runner has recorded every event, then counts both. */
+/** Waits until the service lists every delivery and the runner has recorded every event. Then counts both. */
 const observe = async (api: Client, platform: DemoPlatform, setup: Setup, deliveries: readonly Delivery[]): Promise<Observed> => {
   const path = `/tenant/${setup.tenant}/webhook-integrations/${setup.integration}/deliveries?outcome=accepted&limit=200`;
   await eventually(
@@ -104,7 +104,7 @@ const observe = async (api: Client, platform: DemoPlatform, setup: Setup, delive
     (found) => found.length >= deliveries.length,
     DELIVERY_TIMEOUT_MS,
   );
-  // Wait a little longer, so that an event that is wrongly run twice would be counted.
+  // Events that are wrongly run twice can still arrive, so this waits a little longer to count them.
   await sleep(SETTLE_MS);
   const ids = linesOf(join(platform.dir, 'delivered'));
   const bodies = new Map(deliveries.map(({ id, body }) => [id, body]));
@@ -139,8 +139,8 @@ const report = (total: number, sent: Sent, observed: Observed): number => {
 };
 
 /**
- * What the demo has to undo at its end: its runner, and the paths of the resources that it has created. While `setup`
- * is pending, more can be created.
+ * Everything that the demo must undo at its end: its runner, and the resources at these paths. While `setup` is
+ * pending, more resources can be created.
  */
 type Traces = { readonly runners: ChildProcess[]; readonly created: string[]; setup?: Promise<Setup> };
 
@@ -159,7 +159,10 @@ const runDemo = async (platform: DemoPlatform, traces: Traces): Promise<number> 
   return report(deliveries.length, sent, await observe(api, platform, setup, deliveries));
 };
 
-/** Stops the runner. Deletes what the demo has created, the last first, unless the whole platform is removed anyway. */
+/**
+ * Stops the runner. Deletes the resources that the demo has created, the last one first, unless the whole platform is
+ * removed anyway.
+ */
 const removeTraces = async ({ url, key, isOwn }: DemoPlatform, { runners, created, setup }: Traces): Promise<void> => {
   await Promise.all(runners.map(stopRunner));
   if (isOwn) return;

@@ -19,7 +19,7 @@ const UNAVAILABLE = 503;
 const MAX_POSTS = 20;
 const RETRY_DELAY_MS = 500;
 
-/** The status of the last response, and how often the delivery was posted. */
+/** `status` is the status of the last response, `posts` the number of times that the delivery was posted. */
 export type Answer = { readonly status: number; readonly posts: number };
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `look` until `isDone` accepts the result or the time is over. @returns the last result */
+/** Calls `look` until `isDone` accepts its result, or the time is over. @returns the last result */
 export const eventually = async <T>(look: () => T | Promise<T>, isDone: (found: T) => boolean, timeoutMs: number): Promise<T> => {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(50)) {
     const found = await look();

@@ -5,11 +5,11 @@ export const NO_STREAM = -1;
 export const ANY = -2;
 export const STREAM_EXISTS = -4;
 
-/** A request to write to a stream. `expected` is a revision or one of the constants above. */
+/** A request to write to a stream. `expected` is a revision, or one of the constants above. */
 export type AppendRequest = { kind: 'append' | 'delete' | 'tombstone'; stream: string; expected: Wide; events: ProposedEvent[] };
 
 export type Outcome =
-  /** `position` is undefined if this repeats an earlier append whose last event is no longer visible. */
+  /** `position` is undefined if this request repeats an earlier append whose last event is no longer visible. */
   | { kind: 'done'; revision: number; position: number | undefined }
   | { kind: 'wrong'; current: number }
   | { kind: 'deleted' }

@@ -3,8 +3,8 @@ import type { ProposedEvent } from './record.ts';
 /** The maximum size of the event data in one append, in bytes. Event types and metadata do not count. */
 const MAX_DATA_BYTES = 1024 * 1024;
 /**
- * The maximum size of one append in bytes, including event types and metadata. An append is held in memory and written
- * at once.
+ * The maximum size of one append in bytes, including event types and metadata. It is limited because an append is held
+ * in memory and written at once.
  */
 const MAX_APPEND_BYTES = 16 * 1024 * 1024;
 /** The maximum total size, in bytes, of all unfinished appends in one BatchAppend call. */
@@ -14,7 +14,7 @@ const EVENT_OVERHEAD_BYTES = 100;
 /** `data`: bytes of event data. `total`: the same plus event types, metadata and an overhead per event. */
 export type Size = { data: number; total: number };
 
-/** The size of these events plus `from`. */
+/** Returns the size of these events plus `from`. */
 export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0 }): Size => {
   let { data, total } = from;
   for (const event of events) {
@@ -24,12 +24,15 @@ export const sizeOf = (events: ProposedEvent[], from: Size = { data: 0, total: 0
   return { data, total };
 };
 
-/** @returns the limit in bytes that an append of this size exceeds, or undefined if it exceeds none */
+/** Returns the limit in bytes that an append of this size exceeds; undefined if it exceeds none. */
 export const exceededLimit = ({ data, total }: Size): number | undefined => {
   if (data > MAX_DATA_BYTES) return MAX_DATA_BYTES;
   return total > MAX_APPEND_BYTES ? MAX_APPEND_BYTES : undefined;
 };
 
-/** @returns the limit in bytes that the unfinished appends of one call exceed together, or undefined if they do not */
+/**
+ * Returns the limit in bytes that the unfinished appends of one call exceed together; undefined if they do not exceed
+ * it.
+ */
 export const exceededUnfinishedLimit = (total: number): number | undefined =>
   total > MAX_UNFINISHED_BYTES ? MAX_UNFINISHED_BYTES : undefined;

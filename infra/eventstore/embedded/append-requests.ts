@@ -12,7 +12,7 @@ export const streamIdentifierOf = (identifier: Buffer): StreamIdentifier => {
   return { identifier, bytes, name: bytes.toString() };
 };
 
-/** Reads the expected revision of a request. All requests that have one encode it in the fields 2 to 5. */
+/** Reads the expected revision of a request. All requests with an expected revision encode it in the fields 2 to 5. */
 const expectedOf = (fields: Fields): Wide => {
   if (fields.has(3)) return NO_STREAM;
   if (fields.has(4)) return ANY;

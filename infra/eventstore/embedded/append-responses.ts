@@ -106,7 +106,10 @@ export const batchInvalidEvent = (reference: BatchReference, reason: string): Bu
 export const batchTooLarge = (reference: BatchReference, limit: number): Buffer =>
   batchError(reference, 3, 'MaximumAppendSizeExceeded', uintField(1, limit));
 
-/** The responses to Read that contain no event are this one and the next three. */
+/**
+ * Returns the message that confirms a subscription. This function and the next three encode the responses to Read that
+ * contain no event.
+ */
 export const confirmation = (id: string): Buffer => framedMessage(messageField(2, textField(1, id)));
 export const checkpoint = (position: number): Buffer => framedMessage(positionMessage(3, position));
 export const streamNotFound = (identifier: Buffer): Buffer => framedMessage(messageField(4, bytesField(1, identifier)));

@@ -19,12 +19,14 @@ export const createAppendSignals = () => {
   };
 
   return {
-    /** Marks a stream that has an event in the current batch, if a subscription waits for it. */
+    /** Marks a stream as having an event in the current batch, if a subscription waits for it. */
     mark: (stream: string): void => {
       if (waiting.has(stream)) marked.add(stream);
     },
 
-    /** Call this when the batch is written. Wakes the subscriptions to marked streams and those to the whole log. */
+    /**
+     * Must be called when the batch is written. Wakes the subscriptions to marked streams and those to the whole log.
+     */
     wakeMarked: (): void => {
       const streams = marked;
       marked = new Set();

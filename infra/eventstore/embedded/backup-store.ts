@@ -47,7 +47,8 @@ const copyIndex = (from: string, to: string, attempt = 0): void => {
 };
 
 /**
- * Records the backup for `annals doctor`. A directory that cannot be written to is no reason to call the backup failed.
+ * Records the backup for `annals doctor`. If the directory cannot be written to, the backup counts as successful
+ * nevertheless.
  */
 const recordBackup = (dir: string, backup: BackupRecord): void => {
   try {
@@ -60,8 +61,9 @@ const recordBackup = (dir: string, backup: BackupRecord): void => {
 /**
  * Copies a store, running or not, into a new directory. The index is copied before the log, so that it refers to no
  * event beyond the copied log. An incomplete append at the log's end is cut off. The secret is not copied: the copy
- * gets its own at its first start.
- * @returns the position of the copied log's end @throws Error of one line if a directory is not suitable
+ * creates its own at its first start.
+ * @returns the position of the copied log's end
+ * @throws Error of one line if a directory is not suitable
  */
 export const copyStore = async (dir: string, to: string): Promise<number> => {
   assertStoreDirectory(dir);
@@ -80,7 +82,7 @@ export const copyStore = async (dir: string, to: string): Promise<number> => {
   return position;
 };
 
-/** Copies a store with `copyStore`, and records that for `annals doctor`. @returns the exit code */
+/** Copies a store with `copyStore`, and records the backup for `annals doctor`. @returns the exit code */
 export const backupStore = async (dir: string, to: string): Promise<number> => {
   const position = await copyStore(dir, to);
   recordBackup(dir, { at: new Date().toISOString(), to: resolve(to), position });

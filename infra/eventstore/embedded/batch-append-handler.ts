@@ -59,7 +59,7 @@ const createResponseQueue = (writer: Writer, call: Call) => {
   return {
     /**
      * Adds the response to an append that was rejected before it reached the writer. If other appends of this call are
-     * pending, it is sent together with their responses, otherwise at once.
+     * pending, the response is sent together with theirs; otherwise at once.
      */
     reject: (response: Buffer) => {
       add(response);

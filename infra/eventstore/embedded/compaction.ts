@@ -22,7 +22,8 @@ const isBefore = (a: Source, b: Source): boolean => {
 };
 
 /**
- * Merges the next entries of all sources, in sorted order, until the slice is full. @returns how many numbers it wrote
+ * Merges the next entries of all sources, in sorted order, until the slice is full.
+ * @returns the number of values that it wrote
  */
 const fillSlice = (sources: Source[], slice: Float64Array): number => {
   let filled = 0;

@@ -47,8 +47,8 @@ const hasIdAt = ({ index, log }: Parts, stream: Stream, revision: number, { id }
 };
 
 /**
- * The outcome of a repeated append whose last event has this revision. It contains the event's position, unless the
- * event is no longer visible.
+ * Returns the outcome of a repeated append whose last event has this revision. The outcome has the event's position,
+ * unless the event is no longer visible.
  */
 const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMetadata | null, revision: number): Outcome => {
   const visible = visibleOf(stream, metadata);
@@ -58,8 +58,8 @@ const repeatOutcome = ({ index, log }: Parts, stream: Stream, metadata: StreamMe
 };
 
 /**
- * Whether a stream counts as tombstoned. As on a real node, an empty metadata stream (`$$name`) does if the stream that
- * it describes (`name`) is tombstoned.
+ * Whether a stream counts as tombstoned. As on a real node, an empty metadata stream (`$$name`) counts as tombstoned if
+ * the stream that it describes (`name`) is.
  */
 const isTombstoned = (streams: StreamCache, stream: Stream): boolean =>
   stream.tombstoned || (stream.last < 0 && stream.name.startsWith('$$') && streams.get(stream.name.slice(2)).tombstoned);
@@ -83,8 +83,8 @@ const decideAtAnyRevision = (parts: Parts, stream: Stream, metadata: StreamMetad
 
 /**
  * Decides a request whose expected revision is lower than the stream's last one. If the stream has the same event ids
- * at the same revisions, the request is a repeat, otherwise a conflict. Exception: a deleted stream can be written as
- * if it did not exist.
+ * at the same revisions, the request is a repeat; otherwise it is a conflict. Exception: a deleted stream can be
+ * written as if it did not exist.
  */
 const decideAtPassedRevision = (parts: Parts, stream: Stream, metadata: StreamMetadata | null, request: AppendRequest): Outcome => {
   const { kind, events, expected } = request;

@@ -8,7 +8,7 @@ export const isDamage = (error: unknown): error is Damage => error instanceof Er
 
 const reportedPositions = new Set<number>();
 
-/** Writes the error to stderr, but only once for each damaged position. */
+/** Writes the error to stderr, once for each damaged position. */
 export const reportDamage = ({ damagedAt, message }: Damage): void => {
   if (reportedPositions.has(damagedAt)) return;
   reportedPositions.add(damagedAt);

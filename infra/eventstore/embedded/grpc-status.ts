@@ -1,10 +1,11 @@
-/** How a call ends: a gRPC code, a text, and the trailers from which the client builds its error. */
+/** The end of a call: a gRPC code, a text, and the trailers from which the client builds its error. */
 export type Status = { code: number; message: string; trailers?: Record<string, string> };
 
 export const ok: Status = { code: 0, message: '' };
 
 /**
- * The most characters of a message or trailer. Header frames above 16 KB would end the connection with all its calls.
+ * The maximum number of characters of a message or trailer. Header frames above 16 KB would end the connection with all
+ * its calls.
  */
 const MAX_MESSAGE_LENGTH = 1_000;
 const shorten = (text: string): string =>
@@ -28,7 +29,7 @@ export const deadlineExceeded = status(4, 'Deadline exceeded');
 export const accessDenied = status(7, 'Access Denied', 'access-denied');
 export const resourceExhausted = (message: string): Status => status(8, message);
 export const unimplemented = (path: string): Status => status(12, `${path} is not part of the embedded store`);
-/** The status if a stored record is unreadable. A retry cannot help. */
+/** Returns the status for a stored record that is unreadable, so that a retry cannot help. */
 export const dataLoss = (message: string): Status => status(15, message);
 export const unavailable = (message: string): Status => status(14, message);
 export const badRequest = (message: string): Status => status(3, message);

@@ -12,8 +12,8 @@ const MAX_RESETS = 1_000_000;
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 500;
 /**
- * A call stops sending when this many bytes are unsent because its caller reads slowly. It continues below
- * RESUME_UNSENT_BYTES.
+ * A call stops sending when this many bytes are unsent because its caller reads slowly. It continues when fewer than
+ * RESUME_UNSENT_BYTES are unsent.
  */
 const MAX_UNSENT_BYTES = 192 << 10;
 const RESUME_UNSENT_BYTES = 96 << 10;
@@ -21,7 +21,7 @@ const RESUME_UNSENT_BYTES = 96 << 10;
 /** One gRPC call, as the server sees it. */
 export type Call = {
   readonly headers: IncomingHttpHeaders;
-  /** In epoch ms; Infinity if the caller set none. */
+  /** In milliseconds since 1970; Infinity if the caller set none. */
   readonly deadline: number;
   readonly isClosed: () => boolean;
   /** Sends a framed message. @returns false if the sender must await `drained` before it sends the next one */
@@ -67,7 +67,7 @@ const deadlineOf = (timeout: string | string[] | undefined): number => {
   return amount && unit ? Date.now() + Number(amount) * MS_PER_UNIT[unit]! : Number.POSITIVE_INFINITY;
 };
 
-/** Percent-encodes everything but printable ASCII, and the percent sign itself. */
+/** Percent-encodes all characters except printable ASCII, and also encodes the percent sign itself. */
 const percentEncode = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
 
 const trailersOf = ({ code, message, trailers }: Status): Record<string, string> => ({
@@ -82,7 +82,7 @@ const RESPONSE_HEADERS = { ':status': 200, 'content-type': 'application/grpc+pro
 const createFlowControl = (stream: ServerHttp2Stream) => {
   let unsent = 0;
   let resume = () => {};
-  // The code that sends responses and the code that reads requests can both be waiting. They share this promise.
+  // The code that sends responses and the code that reads requests can both wait. They share this promise.
   let drained: Promise<void> | undefined;
   return {
     write: (framed: Buffer): void => {

@@ -6,9 +6,9 @@ import type { Entry, Memtable } from './memtable.ts';
 import { openTable, type Table } from './sstable.ts';
 import { createTableWriter } from './sstable-writer.ts';
 
-/** How many entries a memtable holds before it becomes a table. */
+/** A memtable with this many entries becomes a table. */
 export const MEMTABLE_ENTRIES = 32_768;
-/** How many tables of one level (of similar size) are merged into one table of the next level. */
+/** This many tables of one level (of similar size) are merged into one table of the next level. */
 const MERGE_FAN_IN = 4;
 
 /**

@@ -11,7 +11,7 @@ export type LogBatch = ReturnType<typeof createLogBatch>;
  */
 export const createLogBatch = () => {
   let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
-  /** The log position of the batch's first byte; Infinity while there is no batch. */
+  /** The log position of the batch's first byte; Infinity if there is no batch. */
   let start = Number.POSITIVE_INFINITY;
   let used = 0;
 
@@ -40,7 +40,7 @@ export const createLogBatch = () => {
     return position;
   };
 
-  /** Complete records from a position on. The result is a view, which the next batch overwrites. */
+  /** Returns complete records, starting at a position. The result is a view, which the next batch overwrites. */
   const page = (position: number, size: number): Page => {
     const from = Math.min(position - start, used);
     let to = from;

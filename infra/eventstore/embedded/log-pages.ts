@@ -18,7 +18,7 @@ import {
  */
 export type Page = { bytes: Buffer; next: number };
 
-/** The position at which the next event will be written. */
+/** Returns the position at which the next event will be written. */
 export const endOf = (segments: Segment[]): number => segments.at(-1)!.base + segments.at(-1)!.length;
 
 const indexOf = (segments: Segment[], position: number): number => {
@@ -31,15 +31,15 @@ const indexOf = (segments: Segment[], position: number): number => {
 export const segmentAt = (segments: Segment[], position: number): Segment => segments[indexOf(segments, position)]!;
 
 /**
- * The position that a record must have to be intact. In a plain segment it follows from the file offset. In a packed
- * segment, records were moved, so the position is taken from the record's own header.
+ * Returns the position that the header of an intact record must have. In a plain segment, it follows from the file
+ * offset. In a packed segment, records were moved, so the position is taken from the record's own header.
  */
 const expectedPosition = (segment: Segment, bytes: Buffer, at: number, offset: number): number =>
   segment.packed ? positionAt(bytes, at) : segment.base + offset + at;
 
 /**
- * Records from a position on, about `size` bytes of them. Their checksums are not verified.
- * @throws if the first record is unreadable
+ * Returns records, starting at a position, about `size` bytes of them. Their checksums are not verified.
+ * @throws Error if the first record is unreadable
  */
 export const readPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
@@ -53,8 +53,8 @@ export const readPage = (segments: Segment[], position: number, size: number): P
 };
 
 /**
- * The intact records from a file offset on, up to the first damaged one. Undefined if the first record is damaged, if
- * there is no record, or if `offset` is undefined.
+ * Returns the intact records from a file offset up to the first damaged one. Undefined if the first record is damaged,
+ * if there is no record, or if `offset` is undefined.
  */
 const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: number): Page | undefined => {
   if (offset === undefined) return undefined;
@@ -67,14 +67,14 @@ const intactRecordsFrom = (segment: Segment, offset: number | undefined, size: n
   }
   if (at === 0) return undefined;
   // In a packed segment, the next position would come from the header of the next record, which is not verified yet. So
-  // the next page starts at the lowest possible position.
+  // the next page starts at the lowest possible position instead.
   const next = segment.packed && offset + at < recordsEnd(segment) ? last + 1 : positionAfter(segment, offset + at);
   return { bytes: bytes.subarray(0, at), next };
 };
 
 /**
- * Like `readPage`, but with verified records only: the page ends before the first damaged one.
- * @throws if the first record is damaged
+ * Like `readPage`, but returns only verified records: the page ends before the first damaged record.
+ * @throws Error if the first record is damaged
  */
 export const readIntactPage = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position); index < segments.length; index++) {
@@ -88,8 +88,8 @@ export const readIntactPage = (segments: Segment[], position: number, size: numb
 };
 
 /**
- * The file offset at which the records before a position end.
- * @throws if a damaged record makes it impossible to find that offset
+ * Returns the file offset at which the records before a position end.
+ * @throws Error if a damaged record makes it impossible to find that offset
  */
 const offsetBefore = (segment: Segment, position: number): number => {
   if (position >= segment.base + segment.length) return recordsEnd(segment);
@@ -103,8 +103,8 @@ const offsetBefore = (segment: Segment, position: number): number => {
 };
 
 /**
- * The intact records that end right before a position. `next` is the position of the first of them.
- * @throws if the record just before is damaged
+ * Returns the intact records that end right before a position. `next` is the position of the first of them.
+ * @throws Error if the record just before the position is damaged
  */
 export const readPageBefore = (segments: Segment[], position: number, size: number): Page => {
   for (let index = indexOf(segments, position - 1); index >= 0; index--) {
@@ -115,7 +115,7 @@ export const readPageBefore = (segments: Segment[], position: number, size: numb
     let at = bytes.length;
     while (at > 0) {
       const before = at - bytes.readUInt32LE(at - 4);
-      // A damaged trailer can lead to the start of an earlier record, which is intact but does not end here.
+      // A damaged trailer can point to the start of an earlier record, which is intact but does not end here.
       if (!isIntactAt(bytes, before, expectedPosition(segment, bytes, before, first)) || before + sizeAt(bytes, before) !== at) break;
       at = before;
     }

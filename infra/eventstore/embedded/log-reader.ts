@@ -23,8 +23,8 @@ const readRecord = (segments: Segment[], position: number, scratch: Buffer): Buf
 };
 
 /**
- * Whether scavenging has removed the record at a position. If so, the next record of the packed segment is intact and
- * has a higher position, or there is no further record.
+ * Whether scavenging has removed the record at a position. This is so if the next record of the packed segment is
+ * intact and has a higher position, or if there is no further record.
  */
 const isFreed = (segment: Segment, position: number): boolean => {
   if (!segment.packed) return false;
@@ -82,9 +82,9 @@ export const createLogReader = (segments: Segment[], batch: LogBatch) => {
       batch.contains(position) ? batch.page(position, size) : readPage(segments, position, size),
 
     /**
-     * Verified records from a position on, up to the first damaged one. Records of the batch in memory are not
+     * Returns verified records from a position up to the first damaged one. Records of the batch in memory are not
      * verified.
-     * @throws if the first record is damaged
+     * @throws Error if the first record is damaged
      */
     intactPage: (position: number, size = PAGE_BYTES): Page =>
       batch.contains(position) ? batch.page(position, size) : readIntactPage(segments, position, size),

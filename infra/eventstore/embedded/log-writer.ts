@@ -51,9 +51,9 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
 
   /**
    * Writes and syncs the batch. If it throws because the disk is full, nothing was written. After any other error, the
-   * contents of the disk are unknown. After a small batch, space is preallocated for the next ones. After a large
-   * batch, it is not: such a batch spreads the cost of the file system's journal over many events, and writing zeros
-   * would only slow the disk down.
+   * contents of the disk are unknown. Space for the next batches is preallocated only after a small batch: a large
+   * batch spreads the cost of the file system's journal over many events, so writing zeros would only slow the disk
+   * down.
    */
   const commit = (isSmall: boolean): void => {
     const segment = last();
@@ -68,9 +68,9 @@ export const createLogWriter = (dir: string, segments: Segment[], batch: LogBatc
     startBatch,
     commit,
     addEvent: batch.addEvent,
-    /** The position after the last event of the current batch, whether the batch is written yet or not. */
+    /** The position after the last event of the current batch, even if the batch is not written yet. */
     batchEnd: batch.end,
-    /** Whether a batch of this many bytes can be written now. If not, wait for `whenWritable`. */
+    /** Whether a batch of this many bytes can be written now. If not, the caller must wait for `whenWritable`. */
     canStartBatch: (bytes: number): boolean => preallocation === undefined || preallocation.fits(bytes),
     whenWritable: (): Promise<void> => preallocation?.whenIdle() ?? Promise.resolve(),
     close: async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { TOMBSTONE_REVISION } from './record.ts';
 export type Entry = { revision: number; position: number };
 
 /**
- * The positions of one stream's events, beginning with revision `first`. The position of an event that scavenging has
+ * The positions of one stream's events, starting with revision `first`. The position of an event that scavenging has
  * removed is ABSENT. `tombstone` is the position of the tombstone, or -1.
  */
 type StreamEntries = { first: number; positions: number[]; tombstone: number };
@@ -24,7 +24,7 @@ const append = (entries: StreamEntries, revision: number, position: number): voi
   entries.positions.push(position);
 };
 
-/** All entries, ordered by key and revision. An entry is three numbers: key, revision and position. */
+/** Returns all entries, ordered by key and revision. An entry is three numbers: key, revision and position. */
 const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float64Array => {
   const keys = Float64Array.from(streams.keys()).sort();
   const sorted = new Float64Array(size * 3);
@@ -43,7 +43,7 @@ const sortedEntries = (streams: Map<number, StreamEntries>, size: number): Float
 };
 
 /**
- * A memtable: the newest entries of the index, in memory. An entry leads from a stream key and a revision to a log
+ * Creates a memtable: the newest entries of the index, in memory. An entry maps a stream key and a revision to a log
  * position.
  */
 export const createMemtable = () => {

@@ -3,9 +3,9 @@ import { bytesOf, readFields } from './protobuf.ts';
 /** The part of a stream's metadata that decides which events are visible. `raw` is the original text with all keys. */
 export type StreamMetadata = { truncateBefore: number; maxCount: number; maxAgeMs: number; raw: string };
 
-/** A `$tb` ("truncate before") of at least this value marks a soft-deleted stream. */
+/** A stream whose `$tb` ("truncate before") has at least this value is soft-deleted. */
 const DELETED = 2 ** 62;
-/** The metadata that a soft delete writes. It is a text because a double cannot hold 2^63-1. */
+/** The metadata that a soft delete writes. It is a text, because a JavaScript number cannot represent 2^63-1. */
 export const DELETED_METADATA = '{\n  "$tb": 9223372036854775807\n}';
 
 const positive = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
@@ -35,8 +35,8 @@ export const metadataOf = (recorded: Buffer): StreamMetadata => {
 export const isDeleted = (metadata: StreamMetadata | null): boolean => metadata !== null && metadata.truncateBefore >= DELETED;
 
 /**
- * The text of a stream's metadata with `$tb` set to `revision`. An append that revives a deleted stream writes this
- * text.
+ * Returns the text of a stream's metadata with `$tb` set to `revision`. An append that revives a deleted stream writes
+ * this text.
  */
 export const truncatedBefore = (metadata: StreamMetadata | null, revision: number): string =>
   JSON.stringify({ ...parsed(metadata?.raw ?? '{}'), $tb: revision });

@@ -58,9 +58,9 @@ export const plannedMetadata = (streams: StreamCache, { name }: Stream, text: st
 };
 
 /**
- * The metadata event that an append must add because it revives a soft-deleted stream; undefined if it does not revive
- * one. An append to the metadata stream of a deleted stream revives that stream too. Like a real node, the store then
- * writes the new metadata a second time, with the revision at which the stream continues.
+ * Returns the metadata event that an append must add because it revives a soft-deleted stream; undefined if it does not
+ * revive one. An append to the metadata stream of a deleted stream revives that stream, too. In that case, like a real
+ * node, the store writes the new metadata a second time, with the revision at which the stream continues.
  */
 export const revivalOf = (
   streams: StreamCache,

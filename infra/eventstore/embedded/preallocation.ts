@@ -31,9 +31,9 @@ export const createPreallocation = (segment: Segment) => {
   let pausedUntil = 0;
   let isStopped = false;
   /**
-   * The zeros are written through a file descriptor of their own, opened on first use. The system reports a failed
-   * write only once per open file. If the descriptor were shared, the sync of the zeros could receive an error that the
-   * sync of a batch must see.
+   * The zeros are written through a separate file descriptor, which is opened at first use. The system reports a failed
+   * write only once per open file. With a shared descriptor, the sync of the zeros could receive an error that the sync
+   * of a batch must see.
    */
   let file: number | undefined;
 
@@ -47,7 +47,7 @@ export const createPreallocation = (segment: Segment) => {
     }
   };
 
-  /** Call this after an append, which may have written beyond the preallocated zeros. */
+  /** Must be called after an append, which may have written beyond the preallocated zeros. */
   const noteGrowth = (): void => {
     end = Math.max(end, segment.length);
   };
@@ -65,20 +65,20 @@ export const createPreallocation = (segment: Segment) => {
     /** Whether this many bytes can be appended now without overlapping zeros that are being written. */
     fits: (bytes: number): boolean => writing === undefined || segment.length + bytes <= end,
     /**
-     * Call this after truncating the file to the segment's length: the zeros beyond it are gone, so preallocation
-     * starts again from there.
+     * Must be called after the file is truncated to the segment's length: the zeros beyond it are gone, so
+     * preallocation starts again from there.
      */
     reset: (): void => {
       end = segment.length;
     },
     isWriting: (): boolean => writing !== undefined,
     whenIdle: (): Promise<void> => writing ?? Promise.resolve(),
-    /** Writes no further zeros. @returns a promise that resolves when the running write is done */
+    /** Stops writing zeros. @returns a promise that resolves when the running write is done */
     stop: (): Promise<void> => {
       isStopped = true;
       return writing ?? Promise.resolve();
     },
-    /** Stops, and cuts the zeros off the file. Call it only while no zeros are being written. */
+    /** Stops, and cuts the zeros off the file. Must be called only while no zeros are being written. */
     trim: (): void => {
       isStopped = true;
       if (file !== undefined) fs.closeSync(file);

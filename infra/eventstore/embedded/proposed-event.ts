@@ -43,8 +43,8 @@ const structuredText = (words: Fields): Buffer => {
 };
 
 /**
- * Converts a UUID message, which holds text or two numbers, to 36 bytes of lower-case text. Undefined if it is not a
- * UUID.
+ * Converts a UUID message, which contains a text or two numbers, to 36 bytes of lower-case text. Undefined if it is not
+ * a UUID.
  */
 const uuidText = (message: Span): Span | undefined => {
   const { bytes, at, length } = message;

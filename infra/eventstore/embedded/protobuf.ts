@@ -134,7 +134,7 @@ const taggedBuffer = (field: number, wireType: number, size: number): [Buffer, n
   return [out, writeVarint(out, 0, tag)];
 };
 
-/** This function and the next three encode one field of a message each. */
+/** Encodes one field of a message. The next three functions do the same for other types of fields. */
 export const uintField = (field: number, value: Wide): Buffer => {
   const [out, at] = taggedBuffer(field, 0, varintSize(value));
   writeVarint(out, at, value);

@@ -1,11 +1,11 @@
 import type { Packed, Segment } from './segment.ts';
 
-/** How many bytes of a record are read at first. Most records are smaller. */
+/** The number of bytes of a record that are read at first. Most records are smaller. */
 export const FIRST_READ_BYTES = 4 << 10;
 
 /**
- * Creates a buffer that remembers the last record read into it. Looking a stream up reads its last event, and often
- * that event is requested next.
+ * Creates a buffer that remembers the last record that was read into it. Looking up a stream reads its last event,
+ * which is often requested next.
  */
 export const createReadBuffer = () => {
   const bytes = Buffer.alloc(FIRST_READ_BYTES);

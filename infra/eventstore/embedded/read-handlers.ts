@@ -63,8 +63,8 @@ export const readStream = async (parts: Parts, reading: Reading, source: StreamS
 const notAPosition = unknown('Unexpected ReadAllResult: Error');
 
 /**
- * The requested start position as a number. Undefined unless it is the position of an event, or lies at or beyond the
- * log's end.
+ * Converts the requested start position to a number. Undefined unless it is the position of an event, or is at or
+ * beyond the log's end.
  */
 export const startPositionOf = ({ log }: Parts, { commit, prepare }: LogPosition): number | undefined => {
   if (prepare > commit) return undefined;
@@ -116,7 +116,8 @@ const backwards = async ({ log }: Parts, reading: Reading, from: number): Promis
 };
 
 /**
- * Sends the log's events. Only a forward read includes the event at the start position. @returns as `readStream` does
+ * Sends the log's events. Only a forward read includes the event at the start position.
+ * @returns the status with which the call ends, or undefined if it succeeded
  */
 export const readAll = async (parts: Parts, reading: Reading, source: AllSource): Promise<Status | undefined> => {
   const { log } = parts;

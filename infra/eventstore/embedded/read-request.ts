@@ -9,7 +9,7 @@ export type ReadRequest = {
   source: { kind: 'stream'; named: StreamIdentifier; from: From<Wide> } | { kind: 'all'; from: From<LogPosition> };
   backwards: boolean;
   resolveLinks: boolean;
-  /** The most events to send; Infinity for a subscription. */
+  /** The maximum number of events to send; Infinity for a subscription. */
   count: number;
   subscription: boolean;
   filter: Filter | undefined;

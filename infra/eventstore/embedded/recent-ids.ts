@@ -60,8 +60,8 @@ const createTable = () => {
 export type RecentIds = ReturnType<typeof createRecentIds>;
 
 /**
- * Remembers where the most recent event ids were first written. By this, the store recognises a repeated append that
- * expects no particular revision. As on a real node, this exists in memory only.
+ * Creates the memory of recent event ids and of the places where they were first written. With it, the store recognises
+ * a repeated append that expects no particular revision. As on a real node, it is lost at a restart.
  */
 export const createRecentIds = () => {
   let young = createTable();

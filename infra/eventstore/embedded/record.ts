@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { readVarint, type Span, varintSize, type Wide, writeVarint } from './protobuf.ts';
 
 /**
- * The size of a record's header. After it comes the frame: the event as the server sends it to readers (a framed
- * ReadResp), so that a read only has to copy it.
+ * The size of a record's header. It is followed by the frame: the event in the form in which the server sends it to
+ * readers (a framed ReadResp), so that a read only has to copy it.
  */
 export const HEADER_BYTES = 56;
 const TRAILER_BYTES = 4;
@@ -14,7 +14,8 @@ export const JSON_DATA = 2;
 export const LINK = 4;
 export const TOMBSTONE = 8;
 /**
- * The record contains no event. It marks the position of an append without events, because clients may read from there.
+ * The flag of a record without an event. It marks the position of an append without events, because clients may read
+ * from there.
  */
 export const EMPTY_APPEND = 16;
 
@@ -86,14 +87,16 @@ const sizesOf = (event: ProposedEvent, { stream, revision, position }: RecordLoc
   return { ident, type, recorded, event: readEvent, response, record: OVERHEAD_BYTES + 5 + response };
 };
 
-/** An upper bound of a record's size in bytes. It is cheap to compute and holds for every location of the record. */
+/**
+ * Returns an upper bound of a record's size in bytes. It is cheap to compute, and holds wherever the record is written.
+ */
 export const maxRecordSize = (event: ProposedEvent, nameLength: number): number =>
   OVERHEAD_BYTES + 320 + nameLength + event.type.length + event.custom.length + event.data.length;
 
-/** Up to this length, copying in a loop is faster than a call into the runtime. */
+/** Up to this number of bytes, copying in a loop is faster than a call into the runtime. */
 const MAX_LOOP_COPY_BYTES = 48;
 
-/** @returns the offset after the copied bytes */
+/** Copies bytes to offset `at`. @returns the offset after the copied bytes */
 const copyBytes = (to: Buffer, at: number, bytes: Buffer): number => {
   if (bytes.length > MAX_LOOP_COPY_BYTES) return at + bytes.copy(to, at);
   for (let k = 0; k < bytes.length; k++) to[at + k] = bytes[k]!;
@@ -148,16 +151,16 @@ export const writeRecord = (to: Buffer, from: number, event: ProposedEvent, loca
 };
 
 /**
- * `end`: the offset in the buffer at which the frame ends. The other fields: where in the record the stream's name and
- * the event type begin, and how long they are.
+ * `end` is the offset in the buffer at which the frame ends. The other fields are the offsets in the record and the
+ * lengths of the stream's name and of the event type.
  */
 type Layout = { end: number; nameAt: number; nameLength: number; typeAt: number; typeLength: number };
 
 let viewedBuffer: Buffer = Buffer.alloc(0);
 let view: DataView = new DataView(viewedBuffer.buffer);
 /**
- * A DataView of the buffer's bytes. Writing through it is faster, because compiled code then needs no call into the
- * runtime.
+ * Returns a DataView of the buffer's bytes. Writing through it is faster, because compiled code then needs no call into
+ * the runtime.
  */
 const dataViewOf = (to: Buffer): DataView => {
   if (to !== viewedBuffer) {
@@ -189,7 +192,7 @@ const writeEnvelope = (to: Buffer, from: number, location: RecordLocation, layou
   return size;
 };
 
-// These functions read parts of the record that begins at `at`.
+// The following functions read parts of the record that starts at offset `at`.
 export const sizeAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at);
 /** The record's distance in bytes from the start of its batch. */
 export const batchDistanceAt = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 8);

@@ -30,8 +30,8 @@ const scan = (segment: Segment, from: number): Scan => {
 };
 
 /**
- * Whether an intact record of a later batch follows after the bad record at `stop`. If so, the bad record had been
- * synced before: it is damage, not an incomplete write.
+ * Whether an intact record of a later batch follows the bad record at `stop`. If so, the bad record was synced before,
+ * so it is damaged, and not just an incomplete write.
  */
 const hasLaterBatch = (segment: Segment, stop: number): boolean => {
   const bytes = readUpTo(segment.file, stop, segment.length - stop);
@@ -55,7 +55,7 @@ const truncate = (segment: Segment, length: number): void => {
 
 /**
  * Writes and syncs the last batch again. The process that wrote it may have ended before the sync, or because the sync
- * failed. In both cases, the batch may be only in the system's page cache: reads return it, but another sync alone
+ * failed. In both cases, the batch may exist only in the system's page cache: reads return it, but another sync alone
  * would not write it to the disk.
  */
 const rewriteLastBatch = (segment: Segment, { batch, complete }: Scan): void => {

@@ -20,7 +20,10 @@ export const createResponseWriter = (call: Call, parts: Parts, { resolveLinks, s
   let chunk = Buffer.alloc(0);
   let filled = 0;
 
-  /** Sends the collected responses. @returns false if the reader is slow: then await `call.drained()` */
+  /**
+   * Sends the collected responses.
+   * @returns false if the reader is slow; the caller must then await `call.drained()`
+   */
   const flush = (): boolean => {
     const bytes = chunk.subarray(0, filled);
     chunk = Buffer.alloc(0);

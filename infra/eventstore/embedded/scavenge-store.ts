@@ -5,7 +5,7 @@ import { type Scavenged, scavenge } from './scavenger.ts';
 import { openStore } from './store.ts';
 import { assertStoreDirectory, printLine } from './store-directory.ts';
 
-/** The text that reports the result of scavenging. */
+/** Returns the text that reports the result of scavenging. */
 export const describeScavenged = ({ events, bytes }: Scavenged): string =>
   `freed ${bytes} bytes: ${events} ${events === 1 ? 'event' : 'events'} removed`;
 

@@ -6,9 +6,9 @@ import { HEADER_BYTES, isIntactAt, OVERHEAD_BYTES, positionAt, sizeAt } from './
 
 /**
  * A file of the log. In a plain segment, a record's position is the segment's base plus its offset in the file.
- * Scavenging rewrites a segment as a packed one: there each record's header holds its position, and a table lists every
- * 32nd record. `length` is how much of the log the segment covers, including its header: the next segment begins at
- * `base + length`.
+ * Scavenging rewrites a segment as a packed one, in which each record's header has its position, and a table lists
+ * every 32nd record. `length` is the length of the log that the segment covers, including its header: the next segment
+ * starts at `base + length`.
  */
 export type Segment = { path: string; file: number; base: number; length: number; packed: Packed | undefined };
 export type Packed = { positions: Float64Array; offsets: Float64Array; bytes: number };
@@ -33,7 +33,7 @@ const headerOf = (magic: string, base: number, table: number): Buffer => {
 export const createSegment = (dir: string, base: number): Segment => {
   const path = join(dir, segmentName(base));
   try {
-    // The file gets its name only when its header is on the disk, because a store cannot start with a segment without a
+    // The file gets its final name only when its header is durable, because a store cannot start if a segment has no
     // header.
     replaceFile(path, headerOf(MAGIC, base, 0));
     syncDirectory(dir);
@@ -104,9 +104,9 @@ export const openSegment = (path: string): Segment => {
 };
 
 /**
- * Sets the length of each plain segment except the last one: it ends where the next one begins. After a power cut,
+ * Sets the length of each plain segment except the last one: it ends where the next one starts. After a power failure,
  * preallocated zeros may follow in its file.
- * @throws if anything but zeros follows
+ * @throws Error if anything but zeros follows
  */
 export const setSegmentEnds = (segments: Segment[]): Segment[] => {
   for (const [i, next] of segments.slice(1).entries()) {
@@ -127,7 +127,7 @@ export const nonZeroLength = ({ file, length }: Segment, from: number): number =
   return end;
 };
 
-/** How many values are at most `wanted`. The values must be in ascending order. */
+/** Returns the number of values that are at most `wanted`. The values must be in ascending order. */
 const countUpTo = (values: Float64Array, wanted: number): number => {
   let low = 0;
   let high = values.length;
@@ -144,8 +144,8 @@ const MAX_SPAN_BYTES = 64 << 10;
 type MarkedSpan = { from: number; until: number; peek: (offset: number, size: number) => Buffer };
 
 /**
- * The part of a packed segment that contains a position, from one entry ("mark") of the segment's table to the next. A
- * part of at most MAX_SPAN_BYTES is read with one call.
+ * Returns the part of a packed segment that contains a position: from one entry ("mark") of the segment's table to the
+ * next. A part of at most MAX_SPAN_BYTES is read with one call.
  */
 const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, position: number): MarkedSpan => {
   const mark = Math.max(0, countUpTo(positions, position) - 1);
@@ -158,9 +158,9 @@ const markedSpanOf = (file: number, { positions, offsets, bytes }: Packed, posit
 
 /**
  * Finds the file offset of a position by walking over the records, starting at the last mark before the position. The
- * walk also stops at a record whose header or trailer contradicts its neighbours: the caller verifies the record at the
- * returned offset, and so finds the damage. If the record just before the place where the walk stops is damaged,
- * returns the offset of that record instead, because it may be the record at `position`.
+ * walk also stops at a record whose header or trailer contradicts its neighbours. The caller verifies the record at the
+ * returned offset, and so finds the damage. If the record just before the stop is damaged, returns the offset of that
+ * record instead, because it may be the record at `position`.
  */
 const packedOffset = (file: number, packed: Packed, position: number): number => {
   const { from, until, peek } = markedSpanOf(file, packed, position);

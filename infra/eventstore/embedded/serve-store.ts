@@ -29,7 +29,7 @@ const handleRead = async (parts: Parts, call: Call, message: Buffer): Promise<St
   try {
     return await (source.kind === 'stream' ? stream(parts, reading, source) : all(parts, reading, source));
   } finally {
-    // If a damaged record ended the read, the events before it are still sent.
+    // If a damaged record ended the read, the events before it must still be sent.
     response.flush();
   }
 };
@@ -52,7 +52,9 @@ const readMethod =
       );
     });
 
-/** Never runs `work` twice at the same time: a call during a run gets the result of that run. */
+/**
+ * Returns a function that never runs `work` twice at the same time: a call during a run gets the result of that run.
+ */
 const singleFlight = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | undefined;
   return () => {
@@ -83,18 +85,18 @@ const stopProcess = (error: unknown): never => {
 
 export type ServeOptions = {
   dir: string;
-  /** 0 lets the system choose a free port. */
+  /** The TCP port; with 0, the system chooses a free port. */
   port: number;
   /** Whether every user of this machine may call the store without the secret. */
   open: boolean;
   host?: string;
-  /** Receives the lines for the operator. By default, prints them. */
+  /** Called with the lines for the operator. By default, prints them. */
   print?: (line: string) => void;
 };
 
 /**
  * Serves the store of a directory on `host`, by default the loopback interface.
- * @throws if another process serves it already, its log is damaged, or the port is in use
+ * @throws Error if another process already serves it, its log is damaged, or the port is in use
  */
 export const serveStore = async ({
   dir,

@@ -32,8 +32,8 @@ const respondWith =
       call.send(response());
       call.end();
     }),
-    // Callers need no secret for these methods. The low limit stops other local programs from filling the memory with
-    // large messages.
+    // Callers need no secret for these methods. The low limit prevents other local programs from filling the memory
+    // with large messages.
     maxMessageBytes: 1024,
   });
 

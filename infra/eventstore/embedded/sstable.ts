@@ -12,10 +12,7 @@ export const PAGE_ENTRIES = 128;
 const ENTRY_BYTES = ENTRY_FIELDS * 8;
 const CHECKSUM_STEP_BYTES = 1 << 20;
 
-/**
- * Holds the page that was read last, whichever table it belongs to. Successive look-ups of one stream mostly need the
- * same page.
- */
+/** Has the page that was read last, of any table. Successive look-ups of one stream mostly need the same page. */
 const pageBuffer = new Float64Array(PAGE_ENTRIES * ENTRY_FIELDS);
 const pageBufferBytes = Buffer.from(pageBuffer.buffer);
 const bufferedPage: { table: symbol | undefined; page: number } = { table: undefined, page: -1 };

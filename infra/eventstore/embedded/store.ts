@@ -14,7 +14,7 @@ import { createWriter, type Writer } from './writer.ts';
 
 export type Store = ReturnType<typeof openStore>;
 
-/** A real node writes this event first into its log, so this store does it too. */
+/** A real node writes this event first into its log, so this store does the same. */
 const FIRST_EVENT = { stream: '$$$scavenges', metadata: '{\n  "$maxAge": 2592000\n}' };
 
 const writeFirstEvent = (streams: StreamCache, writer: Writer): void => {

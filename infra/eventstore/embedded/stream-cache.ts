@@ -30,8 +30,8 @@ const MAX_GENERATION_SIZE = 20_000;
 export type StreamCache = ReturnType<typeof createStreamCache>;
 
 /**
- * Finds streams by name. The recently used streams are in memory, in two generations: when the young generation is
- * full, it replaces the old one.
+ * Creates the functions that find streams by name. The recently used streams are in memory, in two generations: when
+ * the young generation is full, it replaces the old one.
  */
 export const createStreamCache = (log: Log, index: Index, hash: typeof keyOf = keyOf) => {
   let young = new Map<string, Stream>();

@@ -12,7 +12,7 @@ type IndexState = {
   active: Memtable;
   /** `active` contains the entries of all events from this log position on. */
   activeFrom: number;
-  /** The full memtable that is being written to a table, if any. */
+  /** The full memtable that is being written to a table; undefined if there is none. */
   frozen: Memtable | undefined;
   /** Settles when the current writes and merges of tables are done. */
   background: Promise<void>;
@@ -46,7 +46,7 @@ const startFlush = (state: IndexState, end: number): void => {
       process.stderr.write(`store: the index could not be written and is retried in ${RETRY_DELAY_MS / 1_000} s: ${error}\n`);
       if (state.frozen === full && !state.isClosing) setTimeout(attempt, RETRY_DELAY_MS).unref();
     });
-  // Wait for the previous background work too: a merge that the previous flush started may still be running.
+  // This also waits for the previous background work: a merge that the previous flush started may still be running.
   state.background = Promise.all([state.background, attempt()]).then(() => {});
 };
 
@@ -109,8 +109,8 @@ export const openIndex = (dir: string) => {
       if (isFull()) startFlush(state, end);
     },
     /**
-     * Writes the entries in memory to a table, so that the index on disk names no event before the log's end `end` as
-     * the last one of a stream that has later events.
+     * Writes the entries in memory to a table. After that, the index on disk lists no event before the log's end `end`
+     * as the last one of a stream that has later events.
      */
     flush: async (end: number): Promise<void> => {
       await state.background;
@@ -121,7 +121,7 @@ export const openIndex = (dir: string) => {
     flushIfFullNow: (end: number): void => {
       if (isFull()) writeActive(state, end);
     },
-    /** After a start or after `reset`, the log must be read from this position on. */
+    /** After a start, or after `reset`, the log must be read from this position on. */
     checkpoint: (): number => state.activeFrom,
     /** Drops the entries of the active memtable. */
     reset: (): void => state.active.clear(),

@@ -5,11 +5,11 @@ import type { Index } from './stream-index.ts';
 
 export const PAGE_EVENTS = 256;
 /**
- * A page ends once its events reach this size, so that a slow reader of large events occupies no more memory than a
- * slow reader of small ones.
+ * A page ends when its events reach this size in bytes, so that a slow reader of large events uses no more memory than
+ * a slow reader of small ones.
  */
 const PAGE_BYTES = 128 << 10;
-/** Records that are less than this far apart in the log are read together. */
+/** Records whose distance in the log is less than this many bytes are read together. */
 const MAX_GAP_BYTES = 64 << 10;
 
 type Parts = { log: Log; index: Index };
@@ -38,8 +38,8 @@ const eachRecord = (log: Log, positions: number[], handle: (found: Found) => boo
 };
 
 /**
- * Splits the positions into groups and yields the last group first. A group covers so few bytes of the log that all its
- * records can be held in memory together.
+ * Divides the positions into groups, and yields the last group first. A group covers only so many bytes of the log that
+ * all its records can be in memory together.
  */
 const groupsBackwards = function* (positions: number[]): Generator<number[]> {
   for (let end = positions.length; end > 0; ) {

@@ -91,7 +91,7 @@ const createCheckpoints = (interval: number, start: number) => {
 
 /**
  * Returns the start position. If the record there is damaged, also returns where to continue: the subscriber has
- * received that event before and does not need it again.
+ * already received that event, and does not need it again.
  */
 const startOf = (parts: Parts, from: LogPosition): [number | undefined, number?] => {
   try {

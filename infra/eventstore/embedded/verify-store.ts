@@ -22,14 +22,15 @@ import { keyOf } from './stream-key.ts';
 
 const WINDOW_BYTES = 4 << 20;
 
-/** A result of the scan: an intact record, or damage at an offset. */
+/** A finding of the scan: an intact record, or damage at an offset. */
 type Finding = { isIntact: true; bytes: Buffer; at: number; size: number } | { isIntact: false; offset: number; bytes: Buffer };
 
 const hasPlausibleSize = (bytes: Buffer, at: number): boolean =>
   sizeAt(bytes, at) >= OVERHEAD_BYTES && at + sizeAt(bytes, at) <= bytes.length;
 
 /**
- * The first offset in `bytes`, from `from` on, at which an intact record begins. `bytes` begin at file offset `start`.
+ * Returns the first offset in `bytes`, from `from` on, at which an intact record starts. `start` is the file offset of
+ * `bytes`.
  */
 const nextIntact = (segment: Segment, bytes: Buffer, start: number, from: number): number | undefined => {
   for (let at = from; at + OVERHEAD_BYTES <= bytes.length; at++) {
@@ -78,7 +79,7 @@ const printable = (bytes: Buffer): string => JSON.stringify(bytes.toString().sli
 /** Describes a damaged event as far as the header of its record is readable. */
 const describeDamage = (segment: Segment, { offset, bytes }: Extract<Finding, { isIntact: false }>): string => {
   const isComplete = bytes.length >= OVERHEAD_BYTES && hasPlausibleSize(bytes, 0);
-  // In a packed segment, only the record's header says its position. That position is accepted if it lies within the
+  // In a packed segment, only the record's header has its position. The position is accepted if it is within the
   // segment.
   const position = segment.packed && isComplete ? positionAt(bytes, 0) : segment.base + offset;
   const isReadable = isComplete && positionAt(bytes, 0) === position && position > segment.base && position < segment.base + segment.length;
@@ -121,7 +122,7 @@ const indexCheck = (dir: string) => {
   return { check, result: () => ({ missing, isIntact: index.isIntact() }) };
 };
 
-/** What the check of a store found. `index` is null if it was not checked because the store is running. */
+/** The result of the check of a store. `index` is null if the index was not checked, because the store is running. */
 type StoreReport = Report & { readonly segments: number; readonly index: { readonly missing: number; readonly isIntact: boolean } | null };
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -142,9 +143,10 @@ const reportLines = (dir: string, { events, damage, segments, index }: StoreRepo
 };
 
 /**
- * Checks every record of a store's log, and its index unless the store is running. Prints what it finds, with `json` as
- * one line of JSON.
- * @returns the exit code: 0 intact, 1 damaged @throws Error of one line if there is no store
+ * Checks every record of a store's log and, unless the store is running, its index. Prints the findings; with `json`,
+ * as one line of JSON.
+ * @returns the exit code: 0 intact, 1 damaged
+ * @throws Error of one line if there is no store
  */
 export const verifyStore = async (dir: string, { json = false } = {}): Promise<number> => {
   assertStoreDirectory(dir);

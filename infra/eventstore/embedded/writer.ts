@@ -5,7 +5,7 @@ import { isDamage, reportDamage } from './corruption.ts';
 import type { Log } from './log.ts';
 import { maxRecordSize } from './record.ts';
 
-/** `deadline` is in epoch ms. `respond` is called at most once: after a fatal error it is not called. */
+/** `deadline` is in milliseconds since 1970. `respond` is called at most once; after a fatal error it is not called. */
 type Job = { request: AppendRequest; deadline: number; respond: (result: AppendResult) => void };
 
 type Decide = ReturnType<typeof createConcurrencyCheck>;
@@ -27,15 +27,15 @@ const METADATA_BYTES = 4096;
 const MAX_BYTES_PER_UNIT = 3;
 const MAX_SMALL_BATCH_REQUESTS = 2;
 
-/** An upper bound of the bytes that a request adds to the log. */
+/** Returns an upper bound of the number of bytes that a request adds to the log. */
 const maxSizeOf = ({ events, stream }: AppendRequest): number =>
   events.reduce((sum, event) => sum + maxRecordSize(event, stream.length * MAX_BYTES_PER_UNIT), METADATA_BYTES);
 
 const maxSizeOfAll = (jobs: Job[]): number => jobs.reduce((sum, { request }) => sum + maxSizeOf(request), 0);
 
 /**
- * Decides one request. If it meets a damaged record, only this request fails: a decision reads all that it needs before
- * it adds anything.
+ * Decides one request. If it meets a damaged record, only this request fails, because a decision reads everything that
+ * it needs before it adds anything.
  */
 const decideOne = (decide: Decide, request: AppendRequest): Outcome => {
   try {
@@ -57,7 +57,7 @@ const writeBatch = ({ log, decide }: Parts, jobs: Job[]): AppendResult[] => {
 
 /**
  * Writes the requests as one batch.
- * @returns the results; undefined after a fatal error, after which no request may be answered
+ * @returns the results; undefined after a fatal error, in which case no request may be answered
  */
 const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined => {
   try {
@@ -72,7 +72,7 @@ const tryWriteBatch = (parts: Parts, jobs: Job[]): AppendResult[] | undefined =>
 export type Writer = ReturnType<typeof createWriter>;
 
 /**
- * Creates the writer, which commits in groups: the requests that arrive in one turn of the event loop are decided,
+ * Creates the writer, which commits requests in groups: those that arrive in one turn of the event loop are decided,
  * written and synced together, and then answered.
  */
 export const createWriter = (parts: Parts) => {
@@ -96,7 +96,7 @@ export const createWriter = (parts: Parts) => {
   };
 
   return {
-    /** Queues a request. Requests are answered after the sync, in the order in which they came. */
+    /** Queues a request. Requests are answered after the sync, in the order in which they arrived. */
     submit: (job: Job): void => {
       if (queue.push(job) === 1) setImmediate(flush);
     },
@@ -105,7 +105,7 @@ export const createWriter = (parts: Parts) => {
      * responses in one write.
      */
     afterBatch: (callback: () => void): void => void callbacks.add(callback),
-    /** Resolves when everything submitted is answered. */
+    /** Resolves when every submitted request is answered. */
     idle: async (): Promise<void> => {
       while (queue.length > 0) {
         await log.whenWritable();
