@@ -76,7 +76,7 @@ const ROUTES: [string, string, keyof typeof ours, unknown?][] = [
   ['GET', '/deliveries/ID/body', 'delivery'],
 ];
 
-test("under the caller's own tenant, the id of another tenant's resource gets the same response as a missing id, with and without If-Match", async () => {
+test("if a path under the caller's own tenant contains the id of another tenant's resource, the response is the same as for a missing id, with and without If-Match", async () => {
   await p.waitForProjections();
   const before = p.log.events.length;
   const conditions: Record<string, string>[] = [{}, { 'if-match': '"0"' }, { 'if-match': '"9"' }];

@@ -8,7 +8,7 @@ const TOKEN = 'ghp_tokenThatNobodySees';
 const p = await createGitPlatform(TOKEN);
 const { server, acme, other, createAgent, intercept, countEvents, expireCache } = p;
 
-test('linking a repository without a ref takes its HEAD branch, and unlinking it restores the branch main', async () => {
+test('linking a repository without a ref selects its HEAD branch, and unlinking the repository sets the branch back to main', async () => {
   const agent = await createAgent(null);
   const { status, body } = await agent.link({ url: acme });
   assert.equal([status, (body as Json).repo_url, (body as Json).code_ref], [200, acme, 'trunk']);
@@ -21,7 +21,7 @@ test('linking a repository without a ref takes its HEAD branch, and unlinking it
   assert.is(countEvents(), events);
 });
 
-test('linking a repository takes the given branch or tag, and refuses one that does not exist', async () => {
+test('linking a repository with a ref selects this branch or tag, and is refused if the repository does not have it', async () => {
   const agent = await createAgent(null);
   assert.is((await agent.link({ url: acme, code_ref: 'v1.1.0' })).status, 200);
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
@@ -34,7 +34,7 @@ test('linking a repository takes the given branch or tag, and refuses one that d
   assert.equal(await agent.read(), [acme, 'v1.1.0']);
 });
 
-test('changing the repository keeps the ref if the new one has it, else sets its HEAD branch; code_ref null always sets HEAD', async () => {
+test('after a change of the repository, the ref stays if the new repository has it, else becomes its HEAD branch; code_ref null always selects the HEAD branch', async () => {
   const agent = await createAgent();
   await agent.pin('release-2');
   await agent.link({ url: other });
@@ -47,7 +47,7 @@ test('changing the repository keeps the ref if the new one has it, else sets its
   assert.equal(await agent.read(), [other, 'main']);
 });
 
-test('a private repository is read with the token of its host, which neither events nor answers contain', async () => {
+test('a private repository is read with the token stored for its host, and no event or response contains the token', async () => {
   const url = server.createRepository('private.git', ['secret-branch']);
   const expected = `Basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
   let accepts = true;
@@ -107,13 +107,13 @@ test('a URL without a repository is refused', async () => {
   assert.equal([status, pointer, code], [422, '/url', 'no_repository']);
 });
 
-test('a repository without a HEAD branch needs a ref', async () => {
+test('linking a repository without a HEAD branch is refused unless the request names a ref', async () => {
   const agent = await createAgent(null);
   const { status, body } = await agent.link({ url: server.createRepository('empty.git', []) });
   assert.equal([status, (body as Problem).errors?.[0]?.code], [422, 'no_head_branch']);
 });
 
-test('an outdated ETag in If-Match is refused, and a repeated request with the same Idempotency-Key has one event', async () => {
+test('a change of the repository with an outdated ETag in If-Match is refused, and a request repeated with its Idempotency-Key appends only one event', async () => {
   const agent = await createAgent();
   assert.is((await agent.link({ url: other }, { 'if-match': '"0"' })).status, 412);
   const events = countEvents();
@@ -121,7 +121,7 @@ test('an outdated ETag in If-Match is refused, and a repeated request with the s
   assert.equal([(await send()).text, countEvents()], [(await send()).text, events + 1]);
 });
 
-test('the history of an agent shows the repository and the ref, and a restore to a revision sets both back', async () => {
+test('the history of an agent shows the repository and the ref, and restoring an earlier revision restores both', async () => {
   const agent = await createAgent();
   const before = (await p.send('GET', agent.path)).headers.get('etag')!;
   await agent.pin('v1.0.0');
@@ -145,6 +145,6 @@ test('the history of an agent shows the repository and the ref, and a restore to
   assert.equal(await agent.read(), [acme, 'trunk']);
 });
 
-test('the platform can be closed', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

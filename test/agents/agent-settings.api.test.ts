@@ -14,7 +14,7 @@ const lastEvent = () => {
   return [type, data];
 };
 
-test('skill authoring and skill visibility each have an operation that changes the setting and returns the agent', async () => {
+test('can_author_skills and the skill visibility of an agent each have an operation that changes the setting and returns the agent', async () => {
   const authoring = await put('can-author-skills', { can_author_skills: true });
   assert.equal([authoring.status, (authoring.body as Json).can_author_skills], [200, true]);
   assert.equal(lastEvent(), ['AgentSkillAuthoringChanged', { can_author_skills: true }]);
@@ -80,6 +80,6 @@ test('a MANAGER of the agent may set its budget and its skill visibility, but no
   assert.is((await put('can-author-skills', { can_author_skills: false }, key)).status, 403);
 });
 
-test('the platform can be closed', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -74,7 +74,7 @@ test('changes of settings, activation, skill authoring and admin-only access eac
     .emits({ type: 'AgentActivated', data: {} });
 });
 
-test('a caller without agent:roles:write may send the current value of can_author_skills or is_admin_only, but not change it', () => {
+test('a caller without agent:roles:write may send the current value of can_author_skills or is_admin_only, but not another value', () => {
   given(Agent, created)
     .when(update({ name: 'Critic', can_author_skills: false, is_admin_only: null }))
     .emits(updated({ name: 'Critic' }));
@@ -134,7 +134,7 @@ const member = (since: string, role: TenantRole = 'MEMBER'): AgentRoles.Members[
 const [earlier, later] = [member(''), member(MAX_SORT_KEY)];
 const members = { [ACTOR]: earlier, [B]: earlier };
 
-test('the last OWNER of an agent cannot lose that role', () => {
+test('removing the role of the last OWNER of an agent, or changing it to another role, is refused', () => {
   given(Agent, created).when(AgentRoles.revokeRole(ACTOR, members)).refuses('conflict');
   given(Agent, created)
     .when(AgentRoles.assignRole(ACTOR, 'MANAGER', members))
@@ -144,7 +144,7 @@ test('the last OWNER of an agent cannot lose that role', () => {
     .emits({ type: 'AgentRoleRevoked', data: { user_id: ACTOR } });
 });
 
-test('after rejoining, a user has no OWNER role from before: the sole current OWNER must stay, and the user can be made OWNER', () => {
+test('a user who rejoins the tenant does not get an earlier OWNER role back: another sole OWNER must stay, and the user can be made OWNER again', () => {
   const rejoined = { [ACTOR]: earlier, [B]: later };
   const revoked: Agent.AgentEvent = { type: 'AgentRoleRevoked', data: { user_id: B } };
   const story = given(Agent, created, { type: 'AgentRoleAssigned', data: { user_id: B, role: 'OWNER' } });
@@ -174,7 +174,7 @@ test('if all owners of an agent have left the tenant, the OWNERs of the tenant o
     .emits({ type: 'AgentOwnershipTransferred', data: { new_owner_id: A, old_owner_ids: [] } });
 });
 
-test('a grant of an earlier membership has no effect: it cannot be revoked, but access can be granted again', () => {
+test('a grant from an earlier membership has no effect: it cannot be revoked, but access can be granted again', () => {
   const granted = (role: GrantRole): Agent.AgentEvent => ({ type: 'AgentAccessGranted', data: { user_id: B, role } });
   const revoked: Agent.AgentEvent = { type: 'AgentAccessRevoked', data: { user_id: B } };
   const rejoined = { [B]: later };

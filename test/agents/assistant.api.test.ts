@@ -20,7 +20,7 @@ const get = (query = '', key: string = tenantKey) => p.send('GET', `/v1/assistan
 const list = async (query = '', key?: string): Promise<List> => (await get(query, key)).body as List;
 const names = ({ data }: List): string => data.map(({ name }) => name).join('');
 
-test('agents are listed as assistants, the newest first, with their creation in Unix seconds and their primary model', async () => {
+test('the list of assistants has the agents, the newest first, with the time of their creation in Unix seconds and their primary model', async () => {
   const [model] = p.eventsOf('ModelRegistered');
   await p.send('PUT', `${p.tenant}/agents/${IDS[4]}/models`, { body: { model_ids: [model!.id] } });
   await p.waitForProjections();
@@ -41,7 +41,7 @@ test('agents are listed as assistants, the newest first, with their creation in 
   assert.equal([found.first_id, found.last_id], [IDS[4], IDS[0]]);
 });
 
-test('after and before select the page behind and in front of an assistant, in both orders', async () => {
+test('the parameters after and before return the assistants that follow or precede the given one, in ascending and in descending order', async () => {
   const page = async (query: string) => {
     const found = await list(query);
     return `${names(found)}${found.has_more ? '+' : ''}`;
@@ -59,12 +59,12 @@ test('after and before select the page behind and in front of an assistant, in b
   assert.is(await page(`?after=${IDS[0]}`), '');
 });
 
-test('an empty page has no first and no last id', async () => {
+test('on an empty page of assistants, first_id and last_id are null', async () => {
   const { data, first_id, last_id, has_more } = await list(`?after=${IDS[0]}`);
   assert.equal([data, first_id, last_id, has_more], [[], null, null, false]);
 });
 
-test('the limit is 1 to 100, and unknown parameters, orders and assistants are refused', async () => {
+test('a limit outside 1 to 100, an unknown parameter, an unknown order or an unknown assistant id is refused', async () => {
   const statuses = async (...queries: string[]) => Promise.all(queries.map(async (query) => (await get(query)).status));
   assert.equal(await statuses('?limit=1', '?limit=100'), [200, 200]);
   assert.equal(
@@ -73,7 +73,7 @@ test('the limit is 1 to 100, and unknown parameters, orders and assistants are r
   );
 });
 
-test('a member sees only the agents on which they may see, and cannot find out about others by after', async () => {
+test('a member sees only the agents that they may read, and cannot detect other agents with the parameter after', async () => {
   const { key, user_id } = await addMember(p, 'MEMBER');
   assert.is(names(await list('', key)), '');
   await p.send('PUT', `${p.tenant}/agents/${IDS[1]}/roles/${user_id}`, { body: { role: 'VIEWER' } });
@@ -82,7 +82,7 @@ test('a member sees only the agents on which they may see, and cannot find out a
   assert.equal([(await get(`?after=${IDS[1]}`, key)).status, (await get(`?after=${IDS[0]}`, key)).status], [200, 422]);
 });
 
-test('a key that is bound to no tenant lists the agents of all tenants of its user in one order', async () => {
+test('a key that is bound to no tenant lists the agents of all tenants of its user, together in one order', async () => {
   const second = await createSecondTenant(p);
   const other = await create('Z', second.key, second.tenant);
   await p.waitForProjections();

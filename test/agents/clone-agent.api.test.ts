@@ -20,7 +20,7 @@ const agentPath = (id: unknown): string => `${p.tenant}/agents/${id}`;
 const cloned = () => p.eventsOf('AgentCloned').length;
 const [owner] = p.eventsOf('UserRegistered').map(({ id }) => id);
 
-test('a copy has the settings, model chain, budget and Slack settings of its source; the caller is its owner; the event names the source', async () => {
+test('a copy has the settings, model chain, budget and Slack settings of its source, the caller as its owner, and an event that names the source', async () => {
   const id = await createAgent({ kind: 'coding', description: 'Reads', voice: 'v', can_author_skills: true });
   const source = agentPath(id);
   const { key, user_id } = await addMember(p, 'MEMBER');
@@ -62,7 +62,7 @@ test('a copy has the settings, model chain, budget and Slack settings of its sou
   assert.equal([event.actor.id, source_id, `"${source_revision}"`], [user_id, id, changed.headers.get('etag')]);
 });
 
-test('a copy keeps its Slack settings when those of its source change, and a partial update keeps the inherited ones', async () => {
+test('a copy keeps its Slack settings when those of its source change, and a partial update of the copy keeps the other Slack settings', async () => {
   const id = await createAgent();
   await p.send('PUT', `${agentPath(id)}/slack-config`, { body: HOURS });
   const copy = agentPath(((await clone(id, 'Own hours')).body as Json).id);
@@ -104,7 +104,7 @@ test('if many requests clone an agent under the same name at once, each gets a c
   assert.is(new Set(answers.map(({ body }) => (body as Json).slug)).size, 8);
 });
 
-test('the name of the source, a missing or invalid name, and unknown fields are refused with 422', async () => {
+test('cloning an agent with the name of the source, a missing or invalid name, or unknown fields is refused with 422', async () => {
   const id = await createAgent();
   const before = cloned();
   const bodies: unknown[] = [{ name: 'Source' }, {}, { name: '' }, { name: 'a_b' }, { name: null }, { name: 'x'.repeat(256) }];
@@ -122,7 +122,7 @@ const comparable = ({ status, headers, text }: Answer, id: string) => ({
   headers: [...headers].filter(([name]) => name !== 'x-request-id'),
 });
 
-test('a foreign, hidden or deleted source gets the same response as a missing one, with a valid and an invalid body', async () => {
+test('cloning an agent of another tenant, a hidden or a deleted agent gets the same response as cloning a missing one, whether the body is valid or not', async () => {
   const other = await createSecondTenant(p, 'foreign');
   const foreign = (await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'F', slug: 'f' } })).body as Json;
   const deleted = await createAgent();
@@ -144,7 +144,7 @@ test('a foreign, hidden or deleted source gets the same response as a missing on
   assert.is(cloned(), before);
 });
 
-test('a credential that is not bound to a tenant clones the agents of all tenants of its user, also of one joined a moment ago', async () => {
+test('a credential that is not bound to a tenant can clone agents of all tenants of its user, including a tenant that the user has just joined', async () => {
   const other = await createSecondTenant(p, 'joined');
   const foreign = (await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'F', slug: 'f' } })).body as Json;
   await p.waitForProjections();
@@ -160,7 +160,7 @@ test('a credential that is not bound to a tenant clones the agents of all tenant
   assert.is((await clone(String(foreign.id), 'Copy', { key: bound })).status, 404, 'a key of one tenant works only there');
 });
 
-test('an AUDITOR, who may read the agent but not create one, gets 403; a read-only key and a runner key, too', async () => {
+test('cloning gets 403 for an AUDITOR, who may read the agent but not create one, for a read-only key and for a runner key', async () => {
   const id = await createAgent();
   const auditor = await addMember(p, 'AUDITOR');
   const readOnly = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'r', read_only: true } })).body as Json;
@@ -168,7 +168,7 @@ test('an AUDITOR, who may read the agent but not create one, gets 403; a read-on
   for (const key of [auditor.key, String(readOnly.key), String(runner.key)]) assert.is((await clone(id, 'Copy', { key })).status, 403);
 });
 
-test('a repeat with the same Idempotency-Key gets the same copy, also after its source was deleted and the slug was taken before', async () => {
+test('repeating a request with its Idempotency-Key returns the same copy, even if the source has been deleted since and another agent has taken the slug', async () => {
   const id = await createAgent();
   await clone(id, 'Repeated');
   const headers = { 'idempotency-key': 'clone-1' };
@@ -186,7 +186,7 @@ test('a repeat with the same Idempotency-Key gets the same copy, also after its 
   assert.is((await clone(id, 'Another name', { headers })).status, 422, 'another body');
 });
 
-test('If-Match is compared with the revision of the source', async () => {
+test('cloning with If-Match is refused unless it has the present revision of the source', async () => {
   const id = await createAgent();
   await p.send('PATCH', agentPath(id), { body: { voice: 'v' } });
   assert.is((await clone(id, 'Old', { headers: { 'if-match': '"0"' } })).status, 412);
@@ -194,7 +194,7 @@ test('If-Match is compared with the revision of the source', async () => {
   assert.is((await clone(id, 'Any', { headers: { 'if-match': '*' } })).status, 201);
 });
 
-test('an admin-only agent has admin-only copies', async () => {
+test('copies of an admin-only agent are admin-only', async () => {
   const id = await createAgent({ is_admin_only: true });
   assert.is(((await clone(id, 'Secret')).body as Json).is_admin_only, true);
 });
@@ -216,7 +216,7 @@ test('a copy counts against the agent limit of the plan, and is included in the 
   await limited.close();
 });
 
-test('an agent that does not fit into one event is refused with 413, and the detail says why', async () => {
+test('if the copy of an agent would exceed the maximum size of an event, cloning is refused with 413, and the detail gives the reason', async () => {
   const id = await createAgent({ description: 'x'.repeat(500_000) });
   await p.send('PATCH', agentPath(id), { body: { description_prompt: 'y'.repeat(500_000) } });
   const before = cloned();
@@ -225,7 +225,7 @@ test('an agent that does not fit into one event is refused with 413, and the det
   assert.match(String((body as Json).detail), /too large to be copied: its texts and the configurations of its tools/);
 });
 
-test('the audit log says which agent was copied', async () => {
+test('the audit log entry of a copy names the agent that was copied', async () => {
   await p.waitForProjections();
   const [entry] = (await p.send('GET', `${p.tenant}/audit-logs?action=agent.cloned&limit=1`)).body as Json[];
   const { source_id } = entry!.meta as Json;

@@ -53,7 +53,7 @@ const OWN_FIELDS = [
 ];
 const RECORDS = ['roles', 'grants', 'created_by_id', 'created_at', 'updated_at', 'inherited_slack_config'];
 
-test('a copy has every setting of its source except those that a copy never gets', () => {
+test('a copy has every setting of its source, except the settings that this test lists as never copied', () => {
   const { state } = given(Agent, ...source);
   for (const field of Object.keys(state) as (keyof Agent.Agent)[])
     if (![...OWN_FIELDS, ...RECORDS].includes(field)) assert.equal(copy[field], state[field], field);
@@ -61,18 +61,18 @@ test('a copy has every setting of its source except those that a copy never gets
   assert.equal([copy.name, copy.slug, copy.created_by_id, copy.inherited_slack_config], ['Copy', 'copy', ACTOR, slack_config]);
 });
 
-test('the source of these tests has another value than a new agent in every field that a copy takes', () => {
+test('in the other tests of this file, every field that is copied has a value in the source that differs from its default', () => {
   const [state, added] = [given(Agent, ...source).state, given(Agent, ...source.slice(0, 1)).state];
   for (const field of ['description', 'external_mail_enabled', 'repo_url', 'code_ref', 'hourly_limit_micros'] as const)
     assert.is.not(state[field], added[field], field);
 });
 
-test('the only role on a copy is that of its owner', () => {
+test('the only role on a copied agent is the OWNER role of the caller', () => {
   assert.equal(Object.keys(copy.roles), [ACTOR]);
   assert.equal([copy.roles[ACTOR]!.role, copy.grants], ['OWNER', {}]);
 });
 
-test('a copy has the models, the tools, the permissions and the chosen skills of its source, without configuration and with its own dates', () => {
+test('a copy has the models, tools, permissions and chosen skills of its source with new dates, and none of the configuration', () => {
   const { created_at } = copy;
   assert.equal(copy.models, [{ model_id: 'm', access: 'read_only', created_at }]);
   assert.equal(copy.skills, { s: { is_enabled: false, created_at, config: null } });
@@ -81,7 +81,7 @@ test('a copy has the models, the tools, the permissions and the chosen skills of
   assert.not.match(JSON.stringify(cloned), /sealed|v1\.x/);
 });
 
-test('a deleted agent cannot be cloned, and a copy needs another name than its source', () => {
+test('a deleted agent cannot be cloned, and a copy with the name of its source is refused', () => {
   const checked = (name: string) => (agent: Agent.Agent) => {
     assertCloneable(agent, name);
     return [];
@@ -98,7 +98,7 @@ test('a deleted agent cannot be cloned, and a copy needs another name than its s
     .refuses('not_found');
 });
 
-test('a slug is derived from every valid name, and has at most 64 characters with its suffix', () => {
+test('a valid slug can be derived from every valid name, and has at most 64 characters including its suffix', () => {
   const slugs: [string, string][] = [
     ['Second Reviewer', 'second-reviewer'],
     ['  A -- b9 ', 'a-b9'],

@@ -94,7 +94,7 @@ const before = {
   NONE: await readableBy(readers.NONE, source),
 };
 
-test('before an agent is cloned, each caller reads what their role allows', () => {
+test('before the agent is cloned, each caller can read exactly the data that their role allows', () => {
   assert.equal(without(Object.keys(CANARIES) as Canary[], before.owner), ['webhookSecret'], 'nobody can read the secret of a webhook');
   for (const hidden of ['privateInstructions', 'privateConfig', 'publicConfig'] as const)
     assert.not.ok(before.VIEWER.includes(hidden), hidden);
@@ -104,7 +104,7 @@ test('before an agent is cloned, each caller reads what their role allows', () =
 });
 
 for (const role of ['VIEWER', 'MANAGER'] as const)
-  test(`the ${role} of an agent reads nothing in a copy of it that they could not read before, as its owner or through its runner`, async () => {
+  test(`the ${role} of an agent can read no data of its copy that they could not read in the source, neither as owner nor with a runner key`, async () => {
     const copy = await cloneAs(readers[role], `Copy of a ${role}`);
     assert.equal(without(await readableBy(readers[role], copy), before[role]), []);
     assert.equal(without(await readableBy(readers.NONE, copy), before.NONE), [], 'nor does anybody else');
@@ -112,7 +112,7 @@ for (const role of ['VIEWER', 'MANAGER'] as const)
     assert.equal((await skillsOf(copy)).sort(), visible.map((id) => [id, false]).sort());
   });
 
-test('a copy by an OWNER of the tenant has all skills, but neither their configuration nor SSH keys or webhooks', async () => {
+test('a copy made by an OWNER of the tenant has all skills of its source, but none of their configuration, no SSH keys and no webhooks', async () => {
   const copy = await cloneAs(p.key, 'Copy of an owner');
   assert.equal((await skillsOf(copy)).sort(), [skills.private, skills.public].map((id) => [id, false]).sort());
   const answers = await Promise.all(
@@ -134,7 +134,7 @@ test('the event of a copy contains no secret, not even an encrypted one', () => 
   assert.not.match(events, /sealed|"v1\./);
 });
 
-test('restoring an earlier revision shows nobody more than before, and brings back no SSH key', async () => {
+test('restoring an earlier revision of an agent lets nobody read more than before, and does not restore deleted SSH keys', async () => {
   const last = Number(/\d+/.exec((await p.send('GET', path)).headers.get('etag')!)![0]);
   for (let revision = 0; revision <= last; revision++) {
     const { status, body, text } = await p.send('POST', `${path}/restore`, { key: readers.MANAGER, body: { revision } });

@@ -9,7 +9,7 @@ const p = await createGitPlatform(TOKEN);
 const { server, acme, other, createAgent, intercept, countEvents, expireCache } = p;
 const large = server.createRepository('large.git', ['trunk', ...numbered('branch', 3_000)], numbered('tag', 1_200));
 
-test('an agent without a repository has the branch main, empty lists of refs, and cannot pin one', async () => {
+test('an agent without a repository has the branch main and empty lists of refs, and pinning a ref is refused', async () => {
   const agent = await createAgent(null);
   assert.equal(await agent.read(), [null, 'main']);
   assert.equal(await agent.refs(), { branches: [], tags: [], complete: false });
@@ -19,7 +19,7 @@ test('an agent without a repository has the branch main, empty lists of refs, an
   }
 });
 
-test('a branch or tag of the repository can be pinned; the same one again appends no event and asks no host', async () => {
+test('pinning a branch or tag of the repository stores it; pinning the same one again appends no event and sends no request to the code host', async () => {
   const agent = await createAgent();
   for (const name of ['feature/login', 'v1.0.0']) {
     const { status, body } = await agent.pin(name);
@@ -34,7 +34,7 @@ test('a branch or tag of the repository can be pinned; the same one again append
   assert.equal([countEvents(), server.requests.length], [events, requests]);
 });
 
-test('an unknown ref is refused with the names that are most similar to it', async () => {
+test('pinning an unknown ref is refused, and the error lists the names of the repository that are most similar to it', async () => {
   const agent = await createAgent();
   const { status, body } = await agent.pin('relaese-2');
   const { nearest, errors, code } = body as Problem;
@@ -44,7 +44,7 @@ test('an unknown ref is refused with the names that are most similar to it', asy
   assert.equal(await agent.read(), [acme, 'trunk']);
 });
 
-test('a ref that git accepts in no name is refused without asking the host', async () => {
+test('a ref that is not a valid git ref name is refused without a request to the code host', async () => {
   const agent = await createAgent();
   const requests = server.requests.length;
   const invalid = [
@@ -88,7 +88,7 @@ test('a ref of 128 characters can be pinned', async () => {
   assert.equal((await agent.read())[1], 'x'.repeat(128));
 });
 
-test('a ref beyond the 1,000 listed ones can be pinned, and an unknown one is refused', async () => {
+test('in a repository with more refs than the 1,000 that are listed, each existing ref can be pinned, and an unknown one is refused', async () => {
   const agent = await createAgent(large);
   const { branches, tags, complete } = await agent.refs();
   assert.equal([branches.length, tags.length, complete], [1_000, 1_000, false]);
@@ -104,7 +104,7 @@ test('a branch that was created after the lists were cached can be pinned', asyn
   assert.is((await agent.pin('created-later')).status, 200);
 });
 
-test('while the code host does not answer, the lists of refs are empty, and saving a ref or a repository is refused', async () => {
+test('while the code host does not answer, the lists of refs are empty, and changing the ref or the repository is refused', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(() => true);
@@ -123,7 +123,7 @@ test('while the code host does not answer, the lists of refs are empty, and savi
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('if only the direct look-up succeeds, it decides', async () => {
+test('if listing all refs fails, but looking up the single ref succeeds, the result of the look-up decides', async () => {
   const agent = await createAgent();
   expireCache();
   intercept(async (request, response) => {
@@ -139,7 +139,7 @@ test('if only the direct look-up succeeds, it decides', async () => {
   assert.is((await agent.pin('release-1')).status, 200);
 });
 
-test('a host that answers with something else than a list of refs leads to 502, and nothing is stored', async () => {
+test('if the code host answers with something other than a list of refs, the response is 502 and nothing is stored', async () => {
   const agent = await createAgent();
   expireCache();
   const events = countEvents();
@@ -153,6 +153,6 @@ test('a host that answers with something else than a list of refs leads to 502, 
   assert.equal([await agent.read(), countEvents()], [[acme, 'trunk'], events]);
 });
 
-test('the platform can be closed', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

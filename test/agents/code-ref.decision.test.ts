@@ -48,7 +48,7 @@ test('linking another repository or ref emits one event, and linking the same on
   assert.equal(linkRepo(NO_REPO)(agent), []);
 });
 
-test('a ref is pinned only for the repository that was asked for it', () => {
+test("pinning a ref is refused if the agent's repository is no longer the one in which the ref was looked up", () => {
   assert.equal(pinCodeRef(URL_A, 'main')(linked), [{ type: 'AgentCodeRefPinned', data: { code_ref: 'main' } }]);
   assert.equal(pinCodeRef(URL_A, 'trunk')(linked), []);
   assert.is(
@@ -69,7 +69,7 @@ test('a ref is pinned only for the repository that was asked for it', () => {
   );
 });
 
-test('neither a repository nor a ref of a deleted agent can be changed', () => {
+test('changing the repository or the ref of a deleted agent is refused', () => {
   const deleted: Agent.Agent = { ...linked, status: 'deleted' };
   assert.is(
     refused(() => linkRepo(NO_REPO)(deleted)),
@@ -81,11 +81,11 @@ test('neither a repository nor a ref of a deleted agent can be changed', () => {
   );
 });
 
-test('the URL of a repository is stored without slashes at its end and with its host in lower case', () => {
+test('the URL of a repository is stored without trailing slashes, and with its host in lower case', () => {
   for (const text of [URL_A, `${URL_A}/`, `${URL_A}//`, 'https://GIT.example.com:443/a.git']) assert.is(RepoUrl.parse(text), URL_A);
 });
 
-test('the nearest names are those with the fewest different characters, then those that contain the wanted one', () => {
+test('the most similar names come in this order: those with the fewest different characters, then those that contain the wanted name', () => {
   const names = ['main', 'maintenance', 'release-1', 'release-2', 'feature/main-page', 'develop'];
   assert.equal(nearestNames('mian', names, 3), ['main']);
   assert.equal(nearestNames('main', ['Main', ...names], 3), ['Main', 'main', 'feature/main-page']);
@@ -94,7 +94,7 @@ test('the nearest names are those with the fewest different characters, then tho
   assert.equal(unknownRef('mian', { branches: names, tags: ['main'], complete: true }).extra.members, { nearest: ['main'] });
 });
 
-test('the distance of two texts is symmetric, at most the length of the longer one, and zero only for equal texts', () =>
+test('the edit distance of two texts is symmetric, at most the length of the longer text, and zero only for equal texts', () =>
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 }),
@@ -113,7 +113,7 @@ test('the distance of two texts is symmetric, at most the length of the longer o
     ),
   ));
 
-test('the nearest of 2,000 long names are found in less than 600 ms', () => {
+test('the names that are most similar to a given one are found among 2,000 long names in less than 600 ms', () => {
   const names = Array.from({ length: 2_000 }, (_, index) => `${'feature/a-long-name-'.repeat(6)}${index}`);
   const startedAt = performance.now();
   nearestNames(`${'feature/a-long-nmae-'.repeat(6)}x`, names, 3);

@@ -73,7 +73,7 @@ test('every cell of the matrix equals the effective permissions of the member on
   for (const cell of cells) assert.equal(cell.labels, await allowedTo(cell), `seed ${seed}: ${JSON.stringify(cell)}`);
 });
 
-test('the matrix can be limited to one member or one agent; an unknown one has no cells', async () => {
+test('the matrix of permissions can be limited to one member or one agent; for an unknown member or agent it is empty', async () => {
   const cells = await allAccess();
   const { user_id } = member;
   assert.equal(
@@ -92,7 +92,7 @@ test('the matrix can be limited to one member or one agent; an unknown one has n
   assert.is((await p.send('GET', `${ACCESS}?cursor=x`)).status, 422);
 });
 
-test('one event before the event that decided, the answer differs', async () => {
+test('one event before the event that decides on a permission, the API reports the opposite answer', async () => {
   const [agent_id] = agents;
   const { user_id } = members[3]!;
   const path = `${tenant}/agents/${agent_id}/roles/${user_id}`;
@@ -122,7 +122,7 @@ const differences = (before: readonly Access[], after: readonly Access[]): Diffe
     return gained.length + lost.length > 0 ? [{ user_id, agent_id, gained, lost }] : [];
   });
 
-test('a preview says exactly what the changes then do, and appends nothing', async () => {
+test('a preview predicts exactly how the changes affect the permissions, and appends no event', async () => {
   const [agent_id] = agents;
   const { user_id } = member;
   const path = `${tenant}/agents/${agent_id}`;
@@ -149,7 +149,7 @@ test('a preview says exactly what the changes then do, and appends nothing', asy
   assert.equal((await preview([])).body, []);
 });
 
-test('a preview is refused as the change would be: for the last OWNER, strangers, and OWNERs without a permission', async () => {
+test('a preview is refused if the change would be refused, such as removing the last OWNER, or giving roles to users who are not members', async () => {
   const owner = (await allAccess()).find(({ tenant_role }) => tenant_role === 'OWNER')!.user_id;
   const last = await preview([{ user_id: owner, tenant_role: 'MEMBER' }]);
   assert.is(last.status, 409);
@@ -161,7 +161,7 @@ test('a preview is refused as the change would be: for the last OWNER, strangers
   assert.is(owned.status, 422);
 });
 
-test('a preview whose changes lack what they need is refused with the place', async () => {
+test('a preview is refused if a change lacks a required field, and the error points to that change', async () => {
   const { user_id } = member;
   for (const [wanted, pointer] of [
     [{}, '/0'],
@@ -179,7 +179,7 @@ test('a preview whose changes lack what they need is refused with the place', as
   assert.is((await preview(Array.from({ length: 101 }, () => ({ user_id, tenant_role: 'MEMBER' })))).status, 422);
 });
 
-test('only who may make a change may preview it', async () => {
+test('a caller can preview a change only if they are allowed to make it', async () => {
   const role = { user_id: member.user_id, agent_id: agents[1], role: 'VIEWER' };
   const tenantRole = { user_id: member.user_id, tenant_role: 'AUDITOR' };
   const grid = { grid: { VIEWER: [] } };
@@ -194,7 +194,7 @@ test('only who may make a change may preview it', async () => {
   assert.equal(await statuses(members[2]!.key), [200, 403, 403]);
 });
 
-test('an AUDITOR reads the matrix and the effective permissions of others; a MEMBER does not', async () => {
+test('an AUDITOR can read the matrix and the effective permissions of others; a MEMBER cannot', async () => {
   const { user_id } = members[2]!;
   const path = `${tenant}/agents/${agents[0]}/effective-permissions?user_id=${user_id}`;
   assert.is((await get<Access[]>(`${ACCESS}?agent_id=${agents[0]}`, auditor.key)).length, 6);

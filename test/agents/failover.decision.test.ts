@@ -15,31 +15,31 @@ const used = (chain: AgentModel[], ...models: Model.Model[]) =>
     priority,
   ]);
 
-test('usable models stay in their order, with their access', () =>
+test('all models of a chain that are usable stay in their order, with their access levels', () =>
   equal(used([link('a'), link('b', 'read_only')], model('a'), model('b', { status: 'deprecated' })), [
     ['a', 'full', 0],
     ['b', 'read_only', 1],
   ]));
 
-test('a disabled model is replaced by the first usable model of its failover chain, with its access', () =>
+test('a disabled model is replaced by the first usable model of its failover chain, which gets the access level of the disabled one', () =>
   equal(used([link('a', 'read_only'), link('d')], disabled('a', 'b', 'c'), disabled('b'), model('c'), model('d')), [
     ['c', 'read_only', 0],
     ['d', 'full', 1],
   ]));
 
-test('a disabled model of a failover chain is replaced by its own failover chain first', () =>
+test('if the failover chain of a disabled model contains another disabled model, the failover chain of that one is tried before the next entry', () =>
   equal(used([link('a')], disabled('a', 'b', 'd'), disabled('b', 'c'), model('c'), model('d')), [['c', 'full', 0]]));
 
-test('a model without a usable failover is left out, and the later ones move up', () =>
+test('a disabled model without a usable failover is left out, and the later models move up', () =>
   equal(used([link('a'), link('b')], disabled('a', 'x'), model('b')), [['b', 'full', 0]]));
 
-test('failover chains that lead to each other are followed once', () =>
+test('in failover chains that form a cycle, each model is tried only once', () =>
   equal(used([link('a'), link('c')], disabled('a', 'b'), disabled('b', 'a'), model('c')), [['c', 'full', 0]]));
 
-test('a replacement model that is also in the chain itself is listed once, with the access level of its own entry', () =>
+test("a replacement model that is also in the agent's own chain is listed once, with the access level that the agent's chain gives it", () =>
   equal(used([link('a'), link('b', 'read_only')], disabled('a', 'b'), model('b')), [['b', 'read_only', 0]]));
 
-test('a model that is not open to the tenant is replaced like a disabled one', () => {
+test('a model that is not available to the tenant is replaced like a disabled one', () => {
   const closed = model('a', { available_to_all_tenants: false, failover_chain: ['b', 'c'] });
   const opened = model('c', { available_to_all_tenants: false, open_to: { t: 'since' } });
   equal(used([link('a')], closed, model('b', { available_to_all_tenants: false }), opened), [['c', 'full', 0]]);

@@ -18,7 +18,7 @@ const favoritesIn = (agents: Json[]) => agents.filter(({ is_favorite }) => is_fa
 const idsOf = (agents: Json[]) => agents.map(({ id }) => id);
 const owner = p.eventsOf('UserRegistered')[0]!.id;
 
-test('a favorite is marked in the list of the user who marked it, and in that of no other user; a repeat appends no event', async () => {
+test('a favorite is marked only in the list of the user who marked it; marking it again appends no event', async () => {
   const answer = await favorite('PUT', BERT);
   assert.equal([answer.status, answer.body], [200, { user_id: owner, agent_id: BERT }]);
   assert.ok(answer.headers.get('consistency-token'));
@@ -33,11 +33,11 @@ test('a favorite is marked in the list of the user who marked it, and in that of
   assert.is(p.log.events.length, events);
 });
 
-test('another API key of the same user shows the same favorites', async () => {
+test('a request with another API key of the same user sees the same favorites', async () => {
   assert.equal(favoritesIn(await list('', await p.createKey(p.tenant_id, owner))), [BERT]);
 });
 
-test('the filter favorite lists the favorites or the other agents, in pages and together with other filters', async () => {
+test('the filter favorite=true lists only favorites, and false only other agents, also in pages and with other filters', async () => {
   await favorite('PUT', CARL);
   await p.waitForProjections();
   assert.equal([idsOf(await list('&favorite=true')), idsOf(await list('&favorite=false'))], [[BERT, CARL], [ANNA]]);
@@ -57,7 +57,7 @@ test('the parameter q matches a part of the name or of the slug, in upper or low
   assert.equal(idsOf(await list('&q=%25')), [], 'a percent sign is no wildcard');
 });
 
-test('a text of an agent that looks like the field is_favorite does not change which agents are marked', async () => {
+test('an agent with a text value that looks like the JSON field is_favorite is not marked as a favorite because of it', async () => {
   const description = '"is_favorite":false}';
   await p.send('PATCH', `${p.tenant}/agents/${CARL}`, { body: { description } });
   await p.waitForProjections();
@@ -82,7 +82,7 @@ test('removing a favorite gets 204; if the agent is no favorite, it gets 204, to
   assert.is(p.log.events.length, events);
 });
 
-test('an agent that is missing, deleted, hidden or in another tenant cannot be a favorite: 404', async () => {
+test('marking an agent as a favorite gets 404 if it is missing, deleted, hidden from the caller or in another tenant', async () => {
   const plain = await addMember(p, 'MEMBER');
   const gone = await create('Gone', 'gone');
   await p.send('DELETE', `${p.tenant}/agents/${gone}`);
@@ -97,7 +97,7 @@ test('an agent that is missing, deleted, hidden or in another tenant cannot be a
   assert.is(favorites(), events);
 });
 
-test('a change of favorites is in the audit log of the tenant', async () => {
+test('the audit log of the tenant contains each change of favorites', async () => {
   await p.waitForProjections();
   const entries = (await p.send('GET', `${p.tenant}/audit-logs?action=agent.*&agent_id=${CARL}`)).body as Json[];
   const summaries = entries.map(({ summary }) => String(summary)).filter((summary) => summary.includes('favorite'));

@@ -71,7 +71,7 @@ test('if all owners of a deleted agent have left the tenant, the member who rest
   );
 });
 
-test('if the owner of a deleted agent is still a member of the tenant, that member owns the agent after another one restores it', async () => {
+test('if the owner of a deleted agent is still a member of the tenant, they own the agent after another member restores it', async () => {
   const one = await newMember();
   const agent = await createAgent(one);
   await p.send('DELETE', agent, { key: one.key });

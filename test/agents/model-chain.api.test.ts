@@ -59,7 +59,7 @@ test('a model chain is refused unless it contains 1 to 5 models, all different',
   assert.equal(idsOf(await p.send('GET', path)).length, 5);
 });
 
-test('a model chain with a model that is unknown, disabled or not available to the tenant is refused, and the error points to that model', async () => {
+test('a chain with a model that is unknown, disabled or not available to the tenant is refused, and the error points to that model', async () => {
   const wrong = [
     `c${'0'.repeat(24)}`,
     await registerModel({ status: 'disabled' }),
@@ -82,7 +82,7 @@ test('if several model chains are set at once, each response shows its own chain
   assert.equal(idsOf(await p.send('GET', path)), idsOf(last));
 });
 
-test('two models of one provider cannot have the same slug; tenants see only the models available to them, without the field config', async () => {
+test('two models of one provider cannot have the same slug; tenants see only the models available to them, without the config field', async () => {
   assert.equal((await postModel({ slug: 'm0' })).status, 409);
   assert.is((await postModel({ slug: 'm0', provider: 'openai' })).status, 201);
   const secret = await registerModel({ config: { region: 'eu-hidden' }, pricing: { input_per_mtok: 3 } });
@@ -98,7 +98,7 @@ test('two models of one provider cannot have the same slug; tenants see only the
   assert.ok(all.some(({ id }) => id === closed));
 });
 
-test('a new model has default values in its optional fields; values that are too long or of a wrong type are refused', async () => {
+test('a new model has default values for the optional fields that are not given; values that are too long or of a wrong type are refused', async () => {
   const { body } = await postModel();
   const { id: _, created_at: __, updated_at: ___, slug: ____, ...rest } = body as Json;
   const empty = { config: {}, pricing: {}, description: null, failover_chain: [] };

@@ -22,7 +22,7 @@ const chainOf = async (agent: string) =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/models`)).body as Link[]).map(({ model_id, access }) => [model_id, access]);
 const typesSince = (index: number) => p.log.events.slice(index).map(({ type }) => type);
 
-test('an update changes the given fields, null resets a field, and a change of the status is an event of its own', async () => {
+test('an update of a model changes the given fields, null resets a field, and a change of the status has its own event type', async () => {
   const id = await register({ description: 'Old', is_free: true });
   const start = p.log.events.length;
   const updated = await patch(id, { name: 'New', description: null, is_free: null, status: 'deprecated', pricing: { input_per_mtok: 3 } });
@@ -43,7 +43,7 @@ test('an update changes the given fields, null resets a field, and a change of t
   assert.is((await patch(id, { slug: 'other' })).status, 422);
 });
 
-test('a failover chain must name other models that exist, each once, and must not lead back to its model', async () => {
+test('a failover chain is refused unless it names existing models other than its own, each once, and forms no cycle', async () => {
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await patch(a, { failover_chain: [b] })).status, 200);
   assert.is((await patch(b, { failover_chain: [c] })).status, 200);
@@ -58,7 +58,7 @@ test('a failover chain must name other models that exist, each once, and must no
   assert.is((await patch(c, { failover_chain: [a] })).status, 200, 'without the link from b to c, there is no cycle');
 });
 
-test('of failover chains that would lead to each other and are set at the same time, one is refused', async () => {
+test('if failover chains that together would form a cycle are set at the same time, one of them is refused', async () => {
   for (let round = 0; round < 5; round++) {
     const [a, b, c] = await Promise.all([register(), register(), register()]);
     const ring: [string, string][] = [
@@ -75,7 +75,7 @@ test('of failover chains that would lead to each other and are set at the same t
   }
 });
 
-test('the same failover chain again appends no event, and a repeat with the same Idempotency-Key gets the same answer', async () => {
+test('setting the same failover chain again appends no event, and repeating the request with its Idempotency-Key gets the same response', async () => {
   const [a, b] = await Promise.all([register(), register()]);
   const send = () => p.send('PATCH', `/admin/models/${a}`, { body: { failover_chain: [b] }, headers: { 'idempotency-key': `chain-${a}` } });
   const first = await send();
@@ -86,7 +86,7 @@ test('the same failover chain again appends no event, and a repeat with the same
   assert.is(p.log.events.length, start);
 });
 
-test('prices of tokens are numbers from 0 to 1,000,000; other prices can have any form', async () => {
+test('the prices for tokens must be numbers from 0 to 1,000,000; other entries of the pricing can have any form', async () => {
   const id = await register();
   const price = async (pricing: Json) => (await patch(id, { pricing })).status;
   for (const value of [0, 0.0001, 1_000_000]) assert.is(await price({ input_per_mtok: value }), 200, String(value));
@@ -97,7 +97,7 @@ test('prices of tokens are numbers from 0 to 1,000,000; other prices can have an
   }
 });
 
-test('only the tenants to which a model is opened list it and can add it to chains; closing it keeps existing chains', async () => {
+test('only tenants to which a model is opened can list it and add it to chains; closing it for a tenant keeps the existing chains', async () => {
   const id = await register({ available_to_all_tenants: false });
   const other = await createSecondTenant(p);
   const agent = await createAgent('opened');
@@ -115,7 +115,7 @@ test('only the tenants to which a model is opened list it and can add it to chai
   assert.is((await p.send('PUT', `/admin/models/${id}/tenants/${'c'.padEnd(25, '0')}`)).status, 404);
 });
 
-test('a granted model takes its place, the later ones move down; granting it again moves it; revoking closes the gap', async () => {
+test('granting a model inserts it at the given priority; granting it again moves it; revoking it moves the later models up', async () => {
   const agent = await createAgent('chain');
   const [a, b, c] = await Promise.all([register(), register(), register()]);
   assert.is((await grant(a, { agent_id: agent })).status, 201);
@@ -144,7 +144,7 @@ test('a granted model takes its place, the later ones move down; granting it aga
   assert.is((await p.send('DELETE', `${p.tenant}/models/${a}/agents/${agent}`)).status, 404);
 });
 
-test('a priority from 0 to 4 is accepted, any other value is refused', async () => {
+test('granting a model with a priority from 0 to 4 is accepted; any other priority is refused', async () => {
   const agent = await createAgent('priorities');
   const id = await register();
   for (const priority of [0, 4]) assert.ok((await grant(id, { agent_id: agent, priority })).status < 300, String(priority));
@@ -156,13 +156,13 @@ test('a priority from 0 to 4 is accepted, any other value is refused', async () 
   assert.is((await grant(id, { agent_id: agent, access: 'write' })).status, 422);
 });
 
-test('a chain has at most five models: a sixth gets 409', async () => {
+test('granting a sixth model to an agent gets 409', async () => {
   const agent = await createAgent('full');
   const models = await Promise.all(Array.from({ length: 6 }, () => register()));
   for (const [index, id] of models.entries()) assert.is((await grant(id, { agent_id: agent })).status, index < 5 ? 201 : 409);
 });
 
-test('granting a model needs the permission to change the settings of the agent', async () => {
+test('granting a model without the permission to change the settings of the agent is refused', async () => {
   const agent = await createAgent('guarded');
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'grants@example.com');
   const id = await register();
@@ -173,6 +173,6 @@ test('granting a model needs the permission to change the settings of the agent'
   assert.is((await grant(id, { agent_id: agent })).status, 422, 'a disabled model');
 });
 
-test('the platform can be closed', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

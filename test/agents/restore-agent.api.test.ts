@@ -42,7 +42,7 @@ const failNextAppendOf = (type: string): void => {
   });
 };
 
-test('restoring a revision sets the Slack settings back to those at the position of that revision', async () => {
+test('restoring a revision of an agent restores the Slack settings that it had at the position of that revision', async () => {
   const path = await createAgent();
   const expected: [number, string | null, Json][] = [
     [1, 'one', { ...UNSET_SLACK_CONFIG, ...FIRST }],
@@ -55,7 +55,7 @@ test('restoring a revision sets the Slack settings back to those at the position
   }
 });
 
-test('restoring the same revision again appends no event', async () => {
+test('restoring the same revision twice appends events only the first time', async () => {
   const path = await createAgent();
   const first = await restore(path, 1);
   const events = p.log.events.length;
@@ -64,7 +64,7 @@ test('restoring the same revision again appends no event', async () => {
   assert.is(p.log.events.length, events);
 });
 
-test('if only the Slack settings differ, the agent keeps its ETag, and the Consistency-Token includes the change', async () => {
+test('if a restore changes only the Slack settings, the ETag of the agent stays, and the Consistency-Token covers the change', async () => {
   const path = await createAgent();
   const { headers } = await restore(path, 2);
   const last = p.log.events.at(-1)!;
@@ -75,7 +75,7 @@ test('if only the Slack settings differ, the agent keeps its ETag, and the Consi
   assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...SECOND });
 });
 
-test('after a failure between the two appends, the repeated request restores the Slack settings, with and without an Idempotency-Key', async () => {
+test('if a restore fails before the Slack settings are appended, repeating the request restores them, with and without an Idempotency-Key', async () => {
   for (const headers of [{}, { 'idempotency-key': 'restore' }]) {
     const path = await createAgent();
     const before = appended();
@@ -97,14 +97,14 @@ test('restoring with an outdated If-Match gets 412 and changes neither the agent
   assert.equal(await slackOf(path), { ...UNSET_SLACK_CONFIG, ...FIRST });
 });
 
-test('restoring an unknown revision is refused, and changes no Slack settings', async () => {
+test('restoring an unknown revision is refused, and the Slack settings stay unchanged', async () => {
   const path = await createAgent();
   const before = appended();
   assert.is((await restore(path, 3)).status, 422);
   assert.is(appended(), before);
 });
 
-test('a read shows Slack settings that another process has changed', async () => {
+test('a read returns the Slack settings that another process has just changed', async () => {
   const path = await createAgent();
   await slackOf(path);
   const { stream, revision, meta } = p.eventsOf('AgentSlackConfigChanged').at(-1)!;

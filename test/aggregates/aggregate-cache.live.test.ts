@@ -91,7 +91,7 @@ test('when a suspension of a user is ended by one API process, the user has acce
   await p.close();
 });
 
-test('a role on an agent that a process with a slow clock assigns is effective at once, and ends when the user is removed from the tenant', async () => {
+test('a role that a process with a slow clock assigns on an agent is effective at once, and ends when the user is removed from the tenant', async () => {
   const p = await createTestPlatform();
   const slow = await startSecondPlatform(p, p.log, () => Date.now() - 60_000);
   const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string }).id;

@@ -72,7 +72,7 @@ const pausableReads = (log: Log) => {
   };
 };
 
-test('if a decision on a cached state refuses or emits no event, the log is read and the decision is made again', async () => {
+test('if a decision on a cached state refuses or emits no event, the log is read and the decision is repeated on the state from the log', async () => {
   const log = memoryLog();
   const [one, other] = [createProcess(log), createProcess(log)];
   await one.run(open);

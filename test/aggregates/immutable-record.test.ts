@@ -25,7 +25,7 @@ const people = Array.from({ length: 3 }, (_, n) => `cperson${n}`);
 const join = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberAdded', data: { user_id, role: 'MEMBER' } });
 const leave = (user_id: string): Tenant.TenantEvent => ({ type: 'MemberRemoved', data: { user_id } });
 
-test('folding all events at once yields the same members and roles as one by one, and copies the record of members only once', () => {
+test('folding all events at once results in the same members and roles as folding one by one, and copies the record of members only once', () => {
   const membership = recorded('tenant', [...people.map(join), leave(people[0]!), join(people[0]!)]);
   const stepByStep = membership.reduce((tenant, event) => Tenant.evolve(tenant, event), Tenant.initial);
   assert.equal(fold(Tenant, membership), stepByStep);

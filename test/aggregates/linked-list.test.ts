@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLinkedList, type ListItem } from '../../infra/linked-list.ts';
 
-test('the values are in the order in which they were added, without the removed ones', () => {
+test('a linked list returns its values in the order in which they were added, without the removed ones', () => {
   const list = createLinkedList<number>();
   const items = [1, 2, 3, 4, 5].map(list.add);
   list.remove(items[0]!);
@@ -13,7 +13,7 @@ test('the values are in the order in which they were added, without the removed 
   assert.equal(list.values(), [2, 4, 6]);
 });
 
-test('removing an item again changes nothing, in a list of any length', () => {
+test('removing a value a second time does not change a linked list, whatever its length', () => {
   const list = createLinkedList<string>();
   const [a, b] = [list.add('a'), list.add('b')];
   for (const item of [a, a, b, b, a]) list.remove(item);
@@ -25,7 +25,7 @@ test('removing an item again changes nothing, in a list of any length', () => {
   assert.equal(list.values(), []);
 });
 
-test('after 10,000 random changes, the list has the same values as a Set', () => {
+test('after 10,000 random changes, a linked list has the same values as a Set after the same changes', () => {
   const list = createLinkedList<number>();
   const expected = new Set<number>();
   const items: ListItem<number>[] = [];

@@ -24,7 +24,7 @@ test('reading an entry with get protects it from eviction; reading it with peek 
   assert.equal([map.get(-1), map.get(-2)], ['used', undefined]);
 });
 
-test('the total weight of the entries is bounded, and a replaced entry counts only once', () => {
+test('the total weight of the entries of the map is bounded, and the weight of a replaced entry is subtracted', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (let times = 0; times < 100; times++) map.set('replaced', 'x'.repeat(50));
@@ -34,7 +34,7 @@ test('the total weight of the entries is bounded, and a replaced entry counts on
   assert.ok(kept.length > 0 && kept.length <= 4, String(kept.length));
 });
 
-test('the weight of deleted entries no longer counts, and clear removes all entries', () => {
+test('deleting an entry subtracts its weight from the total weight of the map, and clear removes all entries', () => {
   const map = createLruMap<string, string>({ capacity: 1_000, maxWeight: 100, weightOf: ({ length }) => length });
   map.set('first', 'x');
   for (const number of numbers(50)) {

@@ -42,7 +42,7 @@ test('every decision in domain/ is tested here or is listed as an exception', ()
   assert.equal([...new Set(listed)].sort(), decisions.sort());
 });
 
-test(`after any sequence of decisions, the same decision again appends no event (seed ${seed})`, () => {
+test(`after any sequence of decisions, repeating the last decision appends no event (seed ${seed})`, () => {
   const effects = new Map<string, number>();
   for (const { check } of DECISION_CASES) check(seed, effects);
   const without = DECISION_CASES.flatMap(({ names }) => names).filter((name) => !effects.has(name));

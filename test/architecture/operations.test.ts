@@ -66,7 +66,7 @@ test('every required operation exists', () =>
     [],
   ));
 
-test('every operation is a required one, or is named as a further one', () =>
+test('every operation is in the list of required operations or in the list of additional ones', () =>
   assert.equal(
     existing.filter((line) => !knownShapes.has(shapeOf(line))),
     [],

@@ -258,7 +258,7 @@ test('no file has a vague name such as utils or index', () =>
     [],
   ));
 
-test('every line of code that the mutation tests replace occurs in its source file', () =>
+test('every line of code that the mutation tests replace exists in its source file', () =>
   equal(
     [...CALLER_GUARDS, ...RESOURCE_GUARDS, ...INVITATION_GUARDS, ...SESSION_GUARDS, ...SKILL_GUARDS, ...TOOL_GUARDS].filter(({ edits }) =>
       edits.some(([file, from]) => !textOf(file).includes(from)),

@@ -55,7 +55,7 @@ test('unpacking returns all files with their sizes, but only the bytes of those 
   assert.is(await unpackZip(archive, { ...keep, maxBytes: 10 }).catch(({ extra }) => extra.errors[0].code), 'file_too_large');
 });
 
-test('no archive makes the unpacking write a file or hold its contents in memory', () => {
+test('unpacking an archive neither writes files nor holds all contents in memory', () => {
   const program = `
     import { unpackZip } from './infra/archives/unpack-zip.ts';
     import { borderlineArchives, hostileArchives } from './test/fixtures/hostile-archives.ts';
@@ -77,7 +77,7 @@ test('no archive makes the unpacking write a file or hold its contents in memory
   assert.ok(count > 50 && growth < 120 * 1024 * 1024, `${count} archives, ${growth} bytes`);
 });
 
-test('without the permission to write files, a program of the test before fails if it writes one', () => {
+test('a process without the permission to write files fails if it writes one, so the test before would notice a write', () => {
   const program = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(root, 'written.tmp'))}, '');`;
   const options = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval', program];
   assert.match(spawnSync(process.execPath, options, { cwd: root, encoding: 'utf8' }).stderr, /ERR_ACCESS_DENIED/);

@@ -30,7 +30,7 @@ const openAnchor = async () => {
   return { requests, port, close: () => new Promise((resolve) => server.close(resolve)) };
 };
 
-test('each signed head is posted until it is received, once after that, recorded, and shown with the time', () =>
+test('each signed head is posted until the receiver accepts it, and never again; the acceptance is recorded, and the API shows its time', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, {
@@ -72,7 +72,7 @@ test('each signed head is posted until it is received, once after that, recorded
     }
   }));
 
-test('no audit head is sent to an AUDIT_ANCHOR_URL on this machine that EGRESS_ALLOW does not name', () =>
+test('no audit head is sent if AUDIT_ANCHOR_URL is an address on this machine that EGRESS_ALLOW does not name', () =>
   withTempDirectory(async (dir) => {
     const anchor = await openAnchor();
     const platform = await openPlatform(dir, { AUDIT_ANCHOR_URL: `http://127.0.0.1:${anchor.port}/heads` });

@@ -87,7 +87,7 @@ test('audit log entries can be filtered by agent, resource and actor', async () 
   assert.equal(await lines('actor=nobody'), []);
 });
 
-test('a change of the Slack settings of an agent is found by the id of the agent, as a change of that agent', async () => {
+test("filtering the audit log by the id of an agent also finds changes of the agent's Slack settings, and the entries name that agent", async () => {
   assert.is((await send('PUT', `agents/${agent}/slack-config`, { slack_rpm_limit: 5 })).status, 200);
   const [changed, ...others] = await lines(`agent_id=${agent}&action=agent.slack_config_changed`);
   assert.equal(others, []);
@@ -119,7 +119,7 @@ test("filtering the audit log by actor also finds the entries of an agent that u
   assert.ok((await lines('actor=annals')).length > 0);
 });
 
-test('the audit log entry of a forged delivery has its IP address and user agent; entries of acknowledgements name the agent', async () => {
+test('the audit log entry of a forged delivery has the IP address and user agent of its sender; entries of acknowledgements name the agent', async () => {
   const hook = await idOf(send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Forged', secret: SECRET }));
   const forged = await p.send('POST', `/hooks/inbound/${hook}`, { key: '', body: {}, headers: { 'user-agent': 'forger/1.0' } });
   assert.is(forged.status, 401);

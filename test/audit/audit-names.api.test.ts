@@ -35,7 +35,7 @@ const emailOf = (user_id: string): string => {
 const agent = (await send('POST', 'agents', { name: 'Reviewer', slug: 'reviewer' })).id as string;
 const by = emailOf(owner.user_id);
 
-test('an entry names its actor, its resource and what changed, with the values before and after', async () => {
+test('an audit log entry names its actor and its resource, and says what changed, with the values before and after', async () => {
   const created = await newest('agent.created');
   assert.is(created.summary, `${by} created the agent “Reviewer”.`);
   assert.equal([created.resource_name, created.changes, created.actor.email], ['Reviewer', [], by]);
@@ -48,7 +48,7 @@ test('an entry names its actor, its resource and what changed, with the values b
   assert.equal((await newest('agent.deactivated')).changes, [{ pointer: '/is_active', from: true, to: false }]);
 });
 
-test('entries about the code of an agent name the repository and the branch before and after; the branch is main at first', async () => {
+test('audit log entries about the code of an agent name the repository and the branch before and after the change; before the first one, the branch is main', async () => {
   const ctx = p.systemContext(p.tenant_id);
   const url = 'https://example.com/repo.git';
   await ctx.transact(Agent, agent, linkRepo({ repo_url: url, code_ref: 'v1' }));
@@ -60,7 +60,7 @@ test('entries about the code of an agent name the repository and the branch befo
   assert.equal((await newest('agent.code_ref_pinned')).changes, [{ pointer: '/code_ref', from: 'v1', to: 'v2' }]);
 });
 
-test('an entry keeps the names at the time of its event', async () => {
+test('after a rename, an audit log entry still shows the names that were valid at the time of its event', async () => {
   await send('PATCH', `agents/${agent}`, { name: 'Critic' });
   assert.equal((await newest('agent.updated')).changes, [{ pointer: '/name', from: 'Reviewer', to: 'Critic' }]);
   await send('PATCH', `agents/${agent}`, { is_active: true });
@@ -68,7 +68,7 @@ test('an entry keeps the names at the time of its event', async () => {
   assert.is((await newest('agent.deactivated')).resource_name, 'Reviewer');
 });
 
-test('entries about members and roles name the person, with the role before and after', async () => {
+test('audit log entries about members and roles name the person, with the role before and after the change', async () => {
   const member = await addMember(p, 'MEMBER');
   const email = emailOf(member.user_id);
   await send('PATCH', `members/${member.user_id}`, { role: 'AUDITOR' });
@@ -81,7 +81,7 @@ test('entries about members and roles name the person, with the role before and 
   assert.equal(assigned.changes, [{ pointer: `/roles/${member.user_id}`, from: null, to: 'VIEWER' }]);
 });
 
-test('an entry says that a secret changed, but shows neither value; a long value is cut', async () => {
+test('an audit log entry says that a secret changed, but shows neither value; long values are truncated', async () => {
   const created = await send('POST', 'webhook-integrations', { provider: 'github', agent_id: agent, label: 'Code', secret: SECRET });
   await send('POST', `webhook-integrations/${created.id}/rotate-secret`, { secret: `${SECRET}, a new one`, overlap_seconds: 60 });
   const rotated = await newest('integration.secret_rotated');
@@ -95,7 +95,7 @@ test('an entry says that a secret changed, but shows neither value; a long value
   assert.is(String((await newest('agent.updated')).changes[0]!.to).length, 501);
 });
 
-test('the entry of the use of an API key shows the user or the agent as whom the key acts, and filters find it', async () => {
+test('the audit log entry about the use of an API key shows the user or the agent for which the key acts, and filtering by them finds the entry', async () => {
   const created = await send('POST', 'api-keys', { name: 'script' });
   const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'machine' });
   for (const key of [created.key, runner.key])
@@ -116,7 +116,7 @@ test('the entry of the use of an API key shows the user or the agent as whom the
   );
 });
 
-test('the entry of an older event about the use of an API key, whose actor is the platform, shows the user and the agent, too', async () => {
+test('an older event about the use of an API key has the platform as its actor; its audit log entry shows the user and the agent, too', async () => {
   const created = await send('POST', 'api-keys', { name: 'old' });
   const runner = await send('POST', `agents/${agent}/runner-keys`, { name: 'old runner' });
   const ctx = p.systemContext(p.tenant_id);

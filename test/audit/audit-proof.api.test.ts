@@ -66,7 +66,7 @@ const isSigned = ({ public_key }: Key, text: string, signature: string): boolean
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
 };
 
-test('until a head is signed, the proof of an event is not found', async () => {
+test('until a head that covers an event is signed, asking for the proof of the event gets 404', async () => {
   await createAgents(3);
   await p.waitForProjections();
   const [entry] = await get<Entry[]>(`${home.tenant}/audit-logs?limit=1`);
@@ -75,7 +75,7 @@ test('until a head is signed, the proof of an event is not found', async () => {
   assert.equal(await get(`${home.tenant}/audit-logs/heads`), []);
 });
 
-test('tenants are due for a head with their first entry, and then after five minutes if they have new ones', async () => {
+test('a tenant is due for a new head at its first entry, and then five minutes after the last head if it has new entries', async () => {
   const inMinutes = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString();
   const isDue = async (at: string): Promise<boolean> => {
     await p.waitForProjections();
@@ -135,7 +135,7 @@ test('every entry of the audit log can be proved against the head that covers it
   );
 });
 
-test('more than 1,000 entries get a head for every 1,000 of them, and one for the rest', async () => {
+test('if more than 1,000 entries are unsigned, every 1,000 entries get a head, and the remaining ones get another head', async () => {
   const at = new Date().toISOString();
   const meta = { tenant: away.id, actor: { kind: 'system', id: 'test' } as const, at, v: 1 };
   for (let batch = 0; batch < 21; batch++)
@@ -155,7 +155,7 @@ test('more than 1,000 entries get a head for every 1,000 of them, and one for th
   assert.is(rootFromInclusion(proof.leaf, proof.index, proof.size, proof.path), heads[2]!.root);
 });
 
-test('the position of an event of another tenant, or of none, is not found; a malformed one is refused', async () => {
+test("asking for the proof of another tenant's event or of an unknown position gets 404; a malformed position is refused", async () => {
   const foreign = p.log.events.findLast(({ meta }) => meta.tenant === away.id)!;
   for (const position of [tokenOf(foreign.position), '1:2', `${'9'.repeat(18)}:1`]) {
     const answer = await p.send('GET', `${home.tenant}/audit-logs/proof?position=${position}`, { key: home.key });
@@ -165,7 +165,7 @@ test('the position of an event of another tenant, or of none, is not found; a ma
     assert.is((await p.send('GET', `${home.tenant}/audit-logs/proof${query}`, { key: home.key })).status, 422, query);
 });
 
-test('events can be selected by stream, type and position; streams of other tenants and of keys have none', async () => {
+test('events can be filtered by stream, type and position; the list is empty for streams of other tenants and of encryption keys', async () => {
   const all = await get<Event[]>(`${home.tenant}/events?limit=200`);
   const created = await get<Event[]>(`${home.tenant}/events?type=AgentCreated&limit=200`);
   assert.equal(
@@ -189,7 +189,7 @@ test('events can be selected by stream, type and position; streams of other tena
   assert.is((await p.send('GET', `${home.tenant}/events?limit=201`, { key: home.key })).status, 422);
 });
 
-test('events can be selected by the request that caused them and by a range of positions', async () => {
+test('events can be filtered by the request that caused them and by a range of positions', async () => {
   const requestId = 'the-request-of-this-test';
   const body = { name: 'Agent', slug: 'correlated' };
   const created = await p.send('POST', `${home.tenant}/agents`, { key: home.key, body, headers: { 'x-request-id': requestId } });
@@ -220,7 +220,7 @@ test('events can be selected by the request that caused them and by a range of p
     assert.is((await p.send('GET', `${home.tenant}/events?${query}`, { key: home.key })).status, 422, query);
 });
 
-test('a stream is shown in pages', async () => {
+test('the events of a long stream are listed in pages', async () => {
   const { stream } = (await get<Event[]>(`${home.tenant}/events?type=AgentCreated&limit=1`))[0]!;
   const agent = stream.split('.')[1]!;
   for (const name of ['A', 'B', 'C']) await p.send('PATCH', `${home.tenant}/agents/${agent}`, { key: home.key, body: { name } });
@@ -234,7 +234,7 @@ test('a stream is shown in pages', async () => {
   assert.equal([one.length, two.length], [2, 2]);
 });
 
-test('sealed contents and secrets are shown only encrypted', async () => {
+test('the list of events shows encrypted contents and secrets only in their encrypted form', async () => {
   const skill = { name: 'S', slug: 'sealed', description: 'd', instructions: 'i' };
   const { id: skill_id } = (await p.send('POST', `${home.tenant}/skills`, { key: home.key, body: skill })).body as { id: string };
   const agent = (await get<Event[]>(`${home.tenant}/events?type=AgentCreated&limit=1`))[0]!.stream.split('.')[1]!;
@@ -247,7 +247,7 @@ test('sealed contents and secrets are shown only encrypted', async () => {
   assert.not(texts.join().includes('canary-of-a-secret'));
 });
 
-test('a new key is signed by the one before; later heads name it, and earlier ones stay valid', async () => {
+test('a new signing key is signed with the previous one; later heads name the new key, and earlier heads stay valid', async () => {
   const { after: key_id } = await rotateSigningKey(p);
   await createAgents(1);
   await sign(home.id);
@@ -262,7 +262,7 @@ test('a new key is signed by the one before; later heads name it, and earlier on
   assert.ok(isSigned(keys[1]!, AuditHead.signedText(home.id, newest!), newest!.signature));
 });
 
-test('a super-admin without break-glass reads nothing of the audit log: no events, heads, keys, proofs or exports', async () => {
+test("without break-glass access, a super-admin can read none of a tenant's audit log: no events, heads, keys, proofs or exports", async () => {
   const exports = ['jsonl', 'csv', 'ocsf'].map((format) => `audit-logs/export?format=${format}`);
   for (const path of ['events', 'audit-logs', 'audit-logs/heads', 'audit-logs/keys', 'audit-logs/proof?position=1:1', ...exports])
     assert.is((await p.send('GET', `${home.tenant}/${path}`)).status, 403, path);

@@ -28,7 +28,7 @@ const createPlatformWithHistory = async () => {
   return { p, send, agent };
 };
 
-test('the drift check and a rebuild of the audit log yield the entries that were written live, also after a restart', async () => {
+test('the drift check finds no difference in the audit log, and a rebuild writes the same entries, also after a restart', async () => {
   const { p, send, agent } = await createPlatformWithHistory();
   const databaseUrl = await freshDatabase();
   const first = await startProjectionPlatform(p.log, databaseUrl, [audit]);
@@ -61,7 +61,7 @@ test('the drift check and a rebuild of the audit log yield the entries that were
   await p.close();
 });
 
-test('the audit entries made from a log are the same, however the log is divided into batches', async () => {
+test('the projection makes the same audit log entries from a log, whatever the size of the batches', async () => {
   const { p } = await createPlatformWithHistory();
   const rowsOf = (size: number): unknown[] => {
     const store = openMemoryStore([audit]);

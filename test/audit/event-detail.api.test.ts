@@ -33,7 +33,7 @@ const get = async <T>(path: string): Promise<T> => {
   return answer.body as T;
 };
 
-test('an event has the ids of the events before and after it in its stream', async () => {
+test('the details of an event contain the ids of the events before and after it in its stream', async () => {
   const stream = p.log.events.filter(({ category, id }) => category === 'agent' && id === agent).map(({ event_id }) => event_id);
   assert.is(stream.length, 3);
   for (const [index, id] of stream.entries()) {
@@ -43,14 +43,14 @@ test('an event has the ids of the events before and after it in its stream', asy
   }
 });
 
-test('the fields of an event are those of the list of events', async () => {
+test('a single event has the same fields as in the list of events', async () => {
   for (const event of await get<Detail[]>('?limit=200')) {
     const { previous_id: _, next_id: __, causes: ___, effects: ____, resources: _____, ...fields } = await get<Detail>(`/${event.id}`);
     assert.equal(fields, event);
   }
 });
 
-test('a delivery and the start of its session name each other as cause and effect', async () => {
+test('the event of a delivery lists the start of its session as an effect, and the event of the session lists the delivery as its cause', async () => {
   const session = await p.send('POST', `${tenant}/agents/${agent}/sessions`, { body: { title: 'Review', delivery_id: delivery } });
   assert.is(session.status, 201, session.text);
   const accepted = p.eventsOf('WebhookAccepted')[0]!.event_id;
@@ -65,7 +65,7 @@ test('a delivery and the start of its session name each other as cause and effec
   );
 });
 
-test('an event that names its cause by id appears among the effects of that event', async () => {
+test('if an event contains the id of the event that caused it, the details of the causing event list it as an effect', async () => {
   const cause = p.eventsOf('AgentCreated').find(({ id }) => id === agent)!;
   const id = crypto.randomUUID();
   const meta = { tenant: p.tenant_id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
@@ -81,7 +81,7 @@ test('an event that names its cause by id appears among the effects of that even
   );
 });
 
-test('an event of another tenant, one that the audit log leaves out and an unknown id are not found', async () => {
+test('reading the event of another tenant, an event that the audit log excludes, or an unknown id gets 404', async () => {
   const other = await createSecondTenant(p);
   await p.send('POST', `${other.tenant}/agents`, { key: other.key, body: { name: 'A', slug: 'a' } });
   await p.waitForProjections();
@@ -91,7 +91,7 @@ test('an event of another tenant, one that the audit log leaves out and an unkno
     assert.is((await p.send('GET', `${tenant}/events/${id}`)).status, 404, id);
 });
 
-test('events are listed from the newest on, in pages that are the reverse of the oldest first', async () => {
+test('events can be listed newest first, in pages that are the exact reverse of the list with the oldest first', async () => {
   const oldest = await get<Detail[]>('?limit=200');
   const found: Detail[] = [];
   for (let path: string | undefined = `${tenant}/events?order=newest&limit=3`; path; ) {
@@ -108,7 +108,7 @@ test('events are listed from the newest on, in pages that are the reverse of the
   assert.equal([...(first.body as Detail[]), ...((await p.send('GET', next)).body as Detail[])], ofStream.toReversed());
 });
 
-test('a list can begin at a time: with the first event after it, or newest first with the last one before it', async () => {
+test('a list of events from a given time starts with the first event after it, or, newest first, with the last event before it', async () => {
   const all = await get<Detail[]>('?limit=200');
   const { at } = all[4]!;
   assert.equal(await get(`?at=${at}&limit=200`), all.slice(all.findIndex((event) => event.at >= at)));
@@ -117,7 +117,7 @@ test('a list can begin at a time: with the first event after it, or newest first
   assert.equal(await get('?at=2000-01-01T00:00:00Z&order=newest'), []);
 });
 
-test('events can be selected by the category of their streams and by the request that caused them', async () => {
+test('events can be filtered by the category of their streams and by the request that caused them', async () => {
   const all = await get<Detail[]>('?limit=200');
   const ofAgents = all.filter(({ stream }) => stream.startsWith('agent-'));
   assert.ok(ofAgents.length > 0 && ofAgents.length < all.length);
@@ -133,7 +133,7 @@ test('events can be selected by the category of their streams and by the request
   assert.equal(await get('?correlation=the-request-of-this-test'), caused);
 });
 
-test('contradicting and malformed filters are refused', async () => {
+test('filters of events that contradict each other or are malformed are refused', async () => {
   for (const query of ['correlation=a&correlation_id=b', 'order=up', 'at=yesterday', 'correlation_id=', 'at='])
     assert.is((await p.send('GET', `${tenant}/events?${query}`)).status, 422, query);
 });

@@ -40,12 +40,12 @@ const isConsistent = (first: number, second: number, firstRoot: Hash, secondRoot
   return last === 0 && old === firstRoot && root === secondRoot;
 };
 
-test('the empty tree and the empty leaf have the hashes of RFC 9162', () => {
+test('the hashes of the empty tree and of an empty leaf are those that RFC 9162 defines', () => {
   assert.is(hexOf(EMPTY_ROOT), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   assert.is(hexOf(leafHash('')), '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
 });
 
-test('the root computed from peaks and further leaves is that of RFC 9162, however the leaves are divided', () => {
+test('the root that is computed from peaks and further leaves equals the root by RFC 9162, wherever the leaves are divided', () => {
   for (let size = 0; size <= 70; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old <= size; old++) {
@@ -57,7 +57,7 @@ test('the root computed from peaks and further leaves is that of RFC 9162, howev
   }
 });
 
-test('every leaf after the peaks has a path that leads to the root, and no other leaf, index or size does', () => {
+test('the path of every leaf after the peaks leads to the root; the same path with another leaf, index or tree size does not', () => {
   for (let size = 1; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 0; old < size; old++) {
@@ -76,7 +76,7 @@ test('every leaf after the peaks has a path that leads to the root, and no other
   }
 });
 
-test('the consistency proof between any two sizes is accepted, and refused for another old root', () => {
+test('a consistency proof between any two tree sizes is accepted, and is refused with another old root', () => {
   for (let size = 2; size <= 40; size++) {
     const leaves = leavesOf(size);
     for (let old = 1; old < size; old++) {

@@ -21,7 +21,7 @@ const AUDIT_ENTRY = {
   request_id: 'request',
 };
 
-test('actions on members, roles, super-admins and sign-ins get their own OCSF class, and dangerous actions a severity above 1', () => {
+test('audit log actions on members, roles, super-admins and sign-ins have their own OCSF class, and dangerous ones a severity above 1', () => {
   const entry = { ...AUDIT_ENTRY, meta: { user_id: 'u1', new_owner_id: 'u1', role: 'ADMIN' }, resource_id: 'u1' };
   for (const [action, class_uid, activity, severity, user] of [
     ['member.added', 3006, 'Add User', 2, 'u1'],
@@ -53,7 +53,7 @@ test('actions on members, roles, super-admins and sign-ins get their own OCSF cl
 const OTHER =
   /[._](?:refused|refusals_counted|rejected|rejections_counted|redelivery_differed|started|attempt_failed|exhausted|fired|missed|occurrence_skipped|run_requested|succeeded|suppressed|threshold_reached)$/;
 
-test('every action that creates, reads, updates or deletes something has an OCSF activity, not the activity Other', () => {
+test('every audit log action that creates, reads, updates or deletes something has the matching OCSF activity rather than Other', () => {
   const isOther = (action: string): boolean => {
     const entry = { ...AUDIT_ENTRY, action, meta: {}, resource_id: 'r1' };
     return JSON.parse(AUDIT_FORMATS.ocsf.line(JSON.stringify(entry))).activity_id === 99;

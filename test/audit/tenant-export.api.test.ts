@@ -51,14 +51,14 @@ const newFile = (): string => join(dir, `${crypto.randomUUID()}.jsonl`);
 
 const exported = newFile();
 
-test('before the first head is signed, nothing is exported, and no file is left', async () => {
+test('before the first head is signed, an export fails and leaves no file', async () => {
   const file = newFile();
   const message = await run(file).catch((error: Error) => error.message);
   assert.match(String(message), 'no head of this tenant is signed yet');
   assert.equal(readdirSync(dir), []);
 });
 
-test('an export has every audited event up to the newest head, the heads and both keys, and verifies', async () => {
+test('an export contains every audited event up to the newest head, the heads and both signing keys, and its verification succeeds', async () => {
   await createAgents(12);
   await createAgents(7);
   await rotateSigningKey(p);
@@ -80,7 +80,7 @@ test('an export has every audited event up to the newest head, the heads and bot
   assert.not(entry!.text.includes('After the head'));
 });
 
-test('an export that waits has the newest event, which no head covers at first', async () => {
+test('an export with the option to wait also contains the newest event, which no head covered when the export started', async () => {
   await p.send('PATCH', home.tenant, { key: home.key, body: { name: 'Waited for' } });
   await p.waitForProjections();
   const [file, before] = [newFile(), server.requests.length];
@@ -91,7 +91,7 @@ test('an export that waits has the newest event, which no head covers at first',
   assert.ok(linesIn(file).some((line) => line.includes('Waited for')));
 });
 
-test('an export is read in pages', async () => {
+test('the export command reads the events from the API in pages', async () => {
   const batches = Array.from({ length: 5 }, (_, batch) => batch);
   const meta = { tenant: home.id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
   for (const batch of batches)
@@ -127,7 +127,7 @@ const undetected = async (count: number, edit: (random: (limit: number) => numbe
   return missed;
 };
 
-test('1,000 of 1,000 random edits, removals, moves, copies and truncations of an export are found and named with their line', async () => {
+test('the verifier detects 1,000 of 1,000 random edits, deletions, moves, copies and truncations of an export, and names the line of each', async () => {
   const lines = linesIn(exported);
   const isSame = (edited: EditedExport): boolean => edited.bytes.equals(readFileSync(exported));
   assert.equal(
@@ -139,12 +139,12 @@ test('1,000 of 1,000 random edits, removals, moves, copies and truncations of an
   );
 });
 
-test('1,000 of 1,000 changes of entries with corrected numbers and digests do not have the signed root', async () => {
+test('after 1,000 of 1,000 edits of entries with corrected numbers and digests, the verifier reports that the signed root does not match', async () => {
   const lines = linesIn(exported);
   assert.equal(await undetected(1_000, (random) => editWithCare(lines, random, sha256Of)), []);
 });
 
-test('changes of heads, keys and the manifest with corrected digests are found', async () => {
+test('the verifier detects edits of heads, keys and the manifest, even if the digests were corrected', async () => {
   const contents = contentsOf(linesIn(exported));
   const replaced = (kind: string, edit: (content: Record<string, unknown>) => object, number = 0): Buffer => {
     const at = contents.flatMap((one, index) => (one.kind === kind ? [index] : []))[number]!;
@@ -217,7 +217,7 @@ const forge = (): Buffer => {
   );
 };
 
-test('a forged history that another key has signed is found with the key id or with the anchored heads', async () => {
+test('the verifier detects a forged history that is signed with another key, if it gets the id of the right key or the anchored heads', async () => {
   const [file, anchors] = [join(dir, 'forged.jsonl'), join(dir, 'anchors.jsonl')];
   writeFileSync(file, forge());
   const heads = (await p.send('GET', `${home.tenant}/audit-logs/heads?sort=size`, { key: home.key })).body as AuditHeadFields[];
@@ -232,7 +232,7 @@ test('a forged history that another key has signed is found with the key id or w
   assert.ok((await verifyAuditExport(exported, { key: heads[2]!.key_id, anchors })).ok, 'the key of the newest head');
 });
 
-test('an older export does not verify against a newer anchored head', async () => {
+test('verifying an older export against a newer anchored head fails', async () => {
   const anchors = join(dir, 'newer.jsonl');
   writeFileSync(anchors, JSON.stringify({ tenant_id: home.id, size: 10_000, root: digestOf('') }));
   const { problems } = await verifyAuditExport(exported, { anchors });
@@ -245,7 +245,7 @@ const program = (file: string, ...words: string[]) => {
   return { code: status, output: stdout + stderr };
 };
 
-test('the verifier is one file: a copy of it in an empty directory does the same as annals verify --audit', () => {
+test('the verifier is a single file: a copy of it in an empty directory gives the same results as annals verify --audit', () => {
   const copy = join(dir, 'verify-audit-export.mjs');
   copyFileSync(join(import.meta.dirname, '../../infra/audit/verify-audit-export.mjs'), copy);
   const main = join(import.meta.dirname, '../../infra/main.ts');
@@ -261,10 +261,10 @@ test('the verifier is one file: a copy of it in an empty directory does the same
   assert.match(program(main, 'verify', '--key', 'x').output, '--key and --anchors need --audit');
 });
 
-test('the signature of a key over its successor is that of the lines that the platform signs', () =>
+test('the verifier accepts the signature of a key over its successor, because both compute the signed lines in the same way', () =>
   assert.is(keyText({ key_id: 'a', public_key: 'b' }), 'annals audit key v1\na\nb'));
 
-test('an existing file is not replaced, and a failed export leaves nothing', async () => {
+test('an export does not overwrite an existing file, and a failed export leaves no file', async () => {
   const before = readFileSync(exported);
   assert.match(String(await run(exported).catch((error: Error) => error.message)), 'exists already');
   assert.equal(readFileSync(exported), before);
@@ -274,7 +274,7 @@ test('an existing file is not replaced, and a failed export leaves nothing', asy
   assert.equal(readdirSync(dir), files);
 });
 
-test('an auditor exports the tenant; a super-admin only with a break-glass, and each of the reads is recorded', async () => {
+test("an AUDITOR can export the tenant's audit log, a super-admin only with break-glass access, and each read is recorded", async () => {
   const { key } = await addMember(p, 'AUDITOR', home.id, 'auditor@example.com');
   assert.is((await run(newFile(), { key })).code, 0);
   const [file, files] = [newFile(), readdirSync(dir)];

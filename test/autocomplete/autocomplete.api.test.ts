@@ -33,7 +33,7 @@ const find = async (query: string, key = p.key): Promise<Item[]> => {
 };
 const labels = async (query: string, key?: string): Promise<string[]> => (await find(query, key)).map(({ label }) => label);
 
-test('items of all types are found, those whose names start with the text first, then those with a word that does', async () => {
+test('the search finds items of all types; items whose name starts with the text come first, then those with a later word that starts with it', async () => {
   assert.equal(await labels('q=review'), [
     'Review',
     'Review code',
@@ -55,7 +55,7 @@ test('items of all types are found, those whose names start with the text first,
   ]);
 });
 
-test('each type has its id, label and detail', async () => {
+test('items of each type have their id, label and detail', async () => {
   const of = async (type: string) => (await find(`q=review&types=${type}`))[0];
   assert.equal(await of('agent'), { id: agents.Review, label: 'Review', type: 'agent', detail: 'review' });
   assert.equal(await of('user'), { id: member.user_id, label: 'reviewer@example.com', type: 'user', detail: 'reviewer@example.com' });
@@ -65,7 +65,7 @@ test('each type has its id, label and detail', async () => {
   assert.equal(await of('session'), { id: session.split('/').at(-1), label: 'Review of the release', type: 'session', detail: 'running' });
 });
 
-test('upper and lower case do not matter, a short text must be the start of the name, and wildcards are plain characters', async () => {
+test('the search ignores upper and lower case, matches a short text only at the start of a name, and treats wildcards as plain characters', async () => {
   assert.equal(await labels('q=REW&types=agent'), ['Rewriter']);
   assert.equal(await labels('q=r&types=agent'), ['Review', 'Rewriter']);
   assert.equal(await labels('q=ev&types=agent'), []);
@@ -73,13 +73,13 @@ test('upper and lower case do not matter, a short text must be the start of the 
   assert.equal([await labels('q=%25&types=agent'), await labels('q=___&types=agent')], [[], []]);
 });
 
-test('without a text, the first of the types are listed; the limit applies to all types together', async () => {
+test('without a search text, the first items of the types are listed; the limit applies to all types together', async () => {
   assert.is((await labels('types=agent')).length, 6);
   assert.equal((await labels('q=review&limit=2')).length, 2);
   assert.equal(await labels('q=review&types=agent,agent&limit=1'), ['Review']);
 });
 
-test('a member finds only the agents, sessions, files and skills that they may see, but all tools and users', async () => {
+test('the search shows a member only agents, sessions, files and skills that they may read, but all tools and users', async () => {
   assert.equal(await labels('q=review', member.key), ['Review code', 'reviewer@example.com', 'Pull reviewer']);
   await p.send('PUT', `${p.tenant}/agents/${agents.Preview}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
   await p.send('PUT', `${p.agent.path}/roles/${member.user_id}`, { body: { role: 'VIEWER' } });
@@ -87,24 +87,24 @@ test('a member finds only the agents, sessions, files and skills that they may s
   assert.equal(await labels('q=review&types=agent,session,file', member.key), ['review-notes.txt', 'Review of the release', 'Preview']);
 });
 
-test('an auditor finds all agents, but no sessions and no files', async () => {
+test('the search shows an AUDITOR all agents, but no sessions and no files', async () => {
   const { key } = await addMember(p, 'AUDITOR');
   assert.equal(await labels('q=review&types=agent,session,file', key), ['Review', 'Code Review', 'Preview']);
 });
 
-test('a deleted agent is not found', async () => {
+test('the search does not find deleted agents', async () => {
   await p.send('DELETE', `${p.tenant}/agents/${agents.Rewriter}`);
   await p.waitForProjections();
   assert.equal(await labels('q=rewriter'), []);
 });
 
-test('a removed member is not found', async () => {
+test('the search does not find removed members', async () => {
   await p.send('DELETE', `${p.tenant}/members/${member.user_id}`);
   await p.waitForProjections();
   assert.equal(await labels('q=reviewer&types=user'), []);
 });
 
-test('unknown types, an empty list of types and limits out of range are refused', async () => {
+test('a search with an unknown type, an empty list of types or a limit out of range is refused', async () => {
   for (const query of ['types=agents', 'types=', 'types=agent,', 'limit=0', 'limit=201', `q=${'x'.repeat(256)}`, 'sort=name'])
     assert.is((await p.send('GET', `${p.tenant}/autocomplete?${query}`)).status, 422, query);
 });

@@ -67,7 +67,7 @@ const SCORES = [
 ];
 const scoresOf = ({ tasks }: Run) => tasks.map(({ id, status, score, seconds }) => [id, status, score, seconds]);
 
-test('a runner process does a benchmark with a command, and its scores and trajectories are kept', () =>
+test('a runner process does a benchmark with a command, and the platform stores its scores and trajectories', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'exec');
     await createBenchmark(platform, 'sums');
@@ -86,7 +86,7 @@ test('a runner process does a benchmark with a command, and its scores and traje
     });
   }));
 
-test('a run whose runner is killed goes on with the next runner, and each task has one result', () =>
+test('if a runner is killed during a benchmark run, the next runner continues the run, and each task gets exactly one result', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'killed');
     await createBenchmark(platform, 'killed-sums');
@@ -106,7 +106,7 @@ test('a run whose runner is killed goes on with the next runner, and each task h
     assert.equal(types, ['BenchmarkRunQueued', ...Array(4).fill('BenchmarkTaskScored'), 'BenchmarkRunFinished']);
   }));
 
-test('a program with the typed client reports results, and is told which result is not valid', () =>
+test('a program that uses the typed client reports results, and gets an error for each invalid result', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'client');
     await createBenchmark(platform, 'client-sums');
@@ -142,7 +142,7 @@ test('a program with the typed client reports results, and is told which result 
     await receiving;
   }));
 
-test('a server to which runs are posted answers with the results; a line that is not valid is reported and the run repeated', () =>
+test('the answer of a server to which runs are posted contains the results; if a line is invalid, it is reported and the run is repeated', () =>
   withPlatform(async (platform) => {
     const agent = await newAgent(platform, 'forward');
     await createBenchmark(platform, 'forward-sums');

@@ -54,7 +54,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const PENDING = { status: 'pending', score: null, seconds: null, error: null, trajectory_sha256: null };
 
-test('a run is queued with the tasks of the dataset, in the order of its lines, and is in the list', async () => {
+test('a new run is queued with all tasks of the dataset in the order of its lines, and appears in the list of runs', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id });
   const { id, benchmark_id, created_at, updated_at, expires_at, ...rest } = run;
@@ -76,7 +76,7 @@ test('a run is queued with the tasks of the dataset, in the order of its lines, 
   assert.equal([event.id, (event.data as Json).benchmark_id], [id, benchmark_id]);
 });
 
-test('a run has the named tasks only, and the named harness; an unknown or repeated task is refused with 422', async () => {
+test('a run that names tasks and a harness has exactly these; an unknown or repeated task is refused with 422', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id, tasks: ['3', 'a'], harness: 'shell' });
   assert.equal([run.tasks.map(({ id }) => id), run.harness], [['a', '3'], 'shell']);
@@ -85,7 +85,7 @@ test('a run has the named tasks only, and the named harness; an unknown or repea
     assert.is((await queue({ benchmark, agent_id, ...wrong })).status, 422, JSON.stringify(wrong));
 });
 
-test('a benchmark that does not exist or was retired is 422, and an inactive one or an inactive agent 409', async () => {
+test('starting a run gets 422 if the benchmark does not exist or is retired, and 409 if the benchmark or the agent is inactive', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   assert.equal(codeOf(await queue({ benchmark: 'missing', agent_id })), [422, 'unknown_benchmark']);
   await p.send('PATCH', `/benchmarks/${benchmark}`, { body: { is_active: false } });
@@ -97,7 +97,7 @@ test('a benchmark that does not exist or was retired is 422, and an inactive one
   assert.equal(codeOf(await queue({ benchmark: other, agent_id })), [409, 'agent_inactive']);
 });
 
-test('a dataset that its host does not give, or that is no JSON Lines, is refused and queues nothing', async () => {
+test('if the host does not return the dataset, or it is not JSON Lines, the run is refused and nothing is queued', async () => {
   const agent_id = await newAgent();
   const events = p.eventsOf('BenchmarkRunQueued').length;
   const refused = async (benchmark: string) => codeOf(await queue({ benchmark, agent_id }));
@@ -113,7 +113,7 @@ test('a dataset that its host does not give, or that is no JSON Lines, is refuse
   assert.is(p.eventsOf('BenchmarkRunQueued').length, events);
 });
 
-test('of a dataset with more than 1,000 tasks, a run has the named ones', async () => {
+test('from a dataset with more than 1,000 tasks, a run can contain the tasks that it names', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark('{}\n'.repeat(10_000))];
   const run = await queued({ benchmark, agent_id, tasks: ['10000', '1'] });
   assert.equal(
@@ -122,7 +122,7 @@ test('of a dataset with more than 1,000 tasks, a run has the named ones', async 
   );
 });
 
-test('an uploaded dataset is read from the files of the platform, also by another tenant', async () => {
+test('a dataset that was uploaded is read from the file store of the platform, even if another tenant starts the run', async () => {
   const agent = await newAgent();
   const session = ((await p.send('POST', `${p.tenant}/agents/${agent}/sessions`, { body: {} })).body as Json).id;
   const raw = formBody({ name: 'upload', filename: 'tasks.jsonl', content: LINES });
@@ -144,7 +144,7 @@ test('an uploaded dataset is read from the files of the platform, also by anothe
   );
 });
 
-test('a repeat with the same Idempotency-Key queues nothing and does not read the dataset again', async () => {
+test('repeating a request with its Idempotency-Key queues no further run and does not read the dataset again', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const headers = { 'idempotency-key': `run-${count++}` };
   const first = await queue({ benchmark, agent_id }, { headers });
@@ -154,7 +154,7 @@ test('a repeat with the same Idempotency-Key queues nothing and does not read th
   assert.equal([p.eventsOf('BenchmarkRunQueued').length, requests], [events, before]);
 });
 
-test('queuing a run needs agent:assign on the agent, and the list has the runs of agents that the caller may read', async () => {
+test('queuing a run needs agent:assign on the agent, and the list contains only runs of agents that the caller may read', async () => {
   const [agent_id, hidden, benchmark] = [await newAgent(), await newAgent(), await newBenchmark()];
   const run = await queued({ benchmark, agent_id });
   await queued({ benchmark, agent_id: hidden });
@@ -169,7 +169,7 @@ test('queuing a run needs agent:assign on the agent, and the list has the runs o
   assert.is((await queue({ benchmark, agent_id }, { key: reader.key })).status, 202);
 });
 
-test('results of tasks are shown in their run, and the last one completes it with the mean of the scores', async () => {
+test('a run shows the results of its tasks, and the last result completes the run with the mean of the scores', async () => {
   const [agent_id, benchmark] = [await newAgent(), await newBenchmark()];
   const { id } = await queued({ benchmark, agent_id });
   const ctx = p.systemContext(p.tenant_id);

@@ -111,7 +111,7 @@ const publish = (report: unknown, agent = AGENT) =>
   nats.jetstream().publish(scoreSubject(TENANT, agent), typeof report === 'string' ? report : JSON.stringify(report));
 const waitingReports = async () => (await (await nats.jetstreamManager()).streams.info(SCORE_STREAM)).state.messages;
 
-test('a queued run sends its agent one message with the tasks, and the results of all tasks complete it', async () => {
+test('a queued run sends its agent one message with all tasks, and is completed when all tasks have results', async () => {
   const id = await queueRun([{ id: 'a', prompt: '1 + 1' }, { prompt: '1 + 2' }]);
   const { event, reply } = await nextMessage();
   const { id: _, time: __, ...rest } = event;
@@ -142,7 +142,7 @@ test('a queued run sends its agent one message with the tasks, and the results o
   assert.is(await waitingReports(), 0);
 });
 
-test('a run whose message is acknowledged before all results is failed, after the results that were published before it', async () => {
+test('if the message of a run is acknowledged before all tasks have results, the results published so far are recorded, and the run fails', async () => {
   const id = await queueRun([{ id: 'a' }, { id: 'b' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'b', score: 1 });
@@ -161,7 +161,7 @@ test('a run whose message is acknowledged before all results is failed, after th
   await until(async () => (await waitingReports()) === 0);
 });
 
-test('results of unknown runs and tasks, of another agent, and messages that are no results change nothing and stop nothing', async () => {
+test('results of unknown runs or tasks, results of another agent, and messages that are not results are ignored, and later results are recorded', async () => {
   const id = await queueRun([{ id: 'a' }]);
   const { reply } = await nextMessage();
   await publish({ run_id: id, task_id: 'a', score: 0.25 }, OTHER);
@@ -183,13 +183,13 @@ test('results of unknown runs and tasks, of another agent, and messages that are
   assert.equal([(await runOf(id)).score, await waitingReports()], [1, 0]);
 });
 
-test('a run of an inactive agent fails and sends nothing', async () => {
+test('a run of an inactive agent fails, and no message is sent', async () => {
   const id = await queueRun([{ id: 'a' }], INACTIVE);
   await ended(id);
   assert.equal([(await runOf(id)).error, await log.last(`delivery-${TENANT}.${id}`)], ['The agent is inactive or deleted', null]);
 });
 
-test('a large run is a message with a reference, and its body has every task', async () => {
+test('the message of a large run contains a reference instead of the tasks, and the referenced body contains every task', async () => {
   const lines = Array.from({ length: 1_000 }, (_, task) => ({ id: `task-${task}`, prompt: 'x'.repeat(2_000) }));
   const id = await queueRun(lines);
   const { event, reply } = await nextMessage();
@@ -216,7 +216,7 @@ test('a run that has not ended after 24 hours fails', async () => {
   assert.match((await runOf(id)).error!, /24 hours/);
 });
 
-test('the results of an erased tenant that are not recorded are removed, and those of other tenants stay', async () => {
+test('after a tenant is erased, its unrecorded results are removed from the broker, and those of other tenants stay', async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()));
   const other = idOf('elsewhere');
   await publish({ run_id: idOf('any'), task_id: 'a', score: 1 });

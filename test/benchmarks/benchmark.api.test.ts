@@ -39,7 +39,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const pointerOf = ({ body }: { body: unknown }) => (body as { errors: { pointer: string }[] }).errors[0]?.pointer;
 
-test('a benchmark is created with the defaults of the fields that are not given, and every member of a tenant may read it', async () => {
+test('a new benchmark has default values for the fields that are not given, and every member of a tenant may read it', async () => {
   const { id, created_at, updated_at, ...rest } = await made({ slug: 'bug-fixes' });
   assert.equal(rest, { ...FIELDS, ...DEFAULTS, slug: 'bug-fixes' });
   assert.ok(id && created_at && updated_at);
@@ -50,7 +50,7 @@ test('a benchmark is created with the defaults of the fields that are not given,
   assert.ok(list.some((one) => one.id === id));
 });
 
-test('every field can be set when a benchmark is created and when it is changed, and null resets a field to its default', async () => {
+test('every field of a benchmark can be set at its creation and by an update, and null resets a field to its default', async () => {
   const all = {
     default_harness: 'shell',
     description: 'Fixes of bugs',
@@ -71,7 +71,7 @@ test('every field can be set when a benchmark is created and when it is changed,
   assert.equal((await read(slug)).body, { ...changed, updated_at: __ });
 });
 
-test('a slug has 1 to 64 characters of a-z, 0-9 and hyphen, and is unique on the platform', async () => {
+test('a slug of a benchmark has 1 to 64 characters of a-z, 0-9 and hyphen, and is unique on the platform', async () => {
   for (const slug of ['-', 'a', '0-', 'x'.repeat(64)]) assert.is((await create({ ...FIELDS, slug })).status, 201, slug);
   for (const slug of ['', 'A', 'a_b', 'a b', 'é', 'a\n', 'x'.repeat(65)]) {
     const refused = await create({ ...FIELDS, slug });
@@ -80,7 +80,7 @@ test('a slug has 1 to 64 characters of a-z, 0-9 and hyphen, and is unique on the
   assert.equal(codeOf(await create({ ...FIELDS, slug: 'a' })), [409, 'taken']);
 });
 
-test('texts beyond their limits, unknown values and unknown fields are refused with 422', async () => {
+test('a benchmark with a text that is too long, an unknown value or an unknown field is refused with 422', async () => {
   const { slug } = await made({ display_name: 'x'.repeat(128), evaluator_strategy: 'x'.repeat(64) });
   const uri = `https://example.com/${'x'.repeat(512 - 20)}`;
   assert.is((await change(slug, { dataset_uri: uri })).status, 200);
@@ -106,7 +106,7 @@ test('texts beyond their limits, unknown values and unknown fields are refused w
     assert.is((await create({ ...FIELDS, slug: `s-${count++}`, [name]: undefined })).status, 422, name);
 });
 
-test('a dataset URI is any text of 1 to 512 characters: only runs read it', async () => {
+test('the dataset URI of a benchmark can be any text of 1 to 512 characters, because only runs read it', async () => {
   for (const dataset_uri of ['x', 'x'.repeat(512), 's3://tasks/one.jsonl', 'https://127.0.0.1/a'])
     assert.is((await made({ dataset_uri })).dataset_uri, dataset_uri);
   assert.is((await create({ ...FIELDS, slug: 'long', dataset_uri: 'x'.repeat(513) })).status, 422);
