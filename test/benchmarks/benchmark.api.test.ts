@@ -112,7 +112,7 @@ test('the dataset URI of a benchmark can be any text of 1 to 512 characters, bec
   assert.is((await create({ ...FIELDS, slug: 'long', dataset_uri: 'x'.repeat(513) })).status, 422);
 });
 
-test('while a benchmark is read-only, only read_only itself can be changed, and it cannot be retired: anything else is 409', async () => {
+test('while a benchmark is read-only, only the field read_only can be changed; any other change and retiring get 409', async () => {
   const { slug } = await made({ read_only: true });
   assert.equal(codeOf(await change(slug, { display_name: 'Other' })), [409, 'read_only']);
   assert.equal(codeOf(await change(slug, { display_name: 'Other', read_only: false })), [409, 'read_only']);
@@ -127,7 +127,7 @@ test('while a benchmark is read-only, only read_only itself can be changed, and 
   assert.is((await retire(slug)).status, 204);
 });
 
-test('a retired benchmark is 404, and its slug can be used again by a benchmark with another id', async () => {
+test('reading a retired benchmark gets 404, and a new benchmark, with another id, can use its slug', async () => {
   const { slug, id } = await made();
   assert.is((await retire(slug)).status, 204);
   assert.is((await read(slug)).status, 404);
@@ -141,7 +141,7 @@ test('a retired benchmark is 404, and its slug can be used again by a benchmark 
   assert.equal(codeOf(await create({ ...FIELDS, slug })), [409, 'taken']);
 });
 
-test('a change that changes nothing appends nothing, and an If-Match of another revision is 412', async () => {
+test('an update of a benchmark that changes nothing appends no event, and an If-Match with another revision gets 412', async () => {
   const { slug } = await made();
   const events = p.log.events.length;
   assert.is((await change(slug, FIELDS)).status, 200);
@@ -152,7 +152,7 @@ test('a change that changes nothing appends nothing, and an If-Match of another 
   assert.equal([changed.status, changed.headers.get('etag')], [200, '"1"']);
 });
 
-test('a repeat with the same Idempotency-Key gets the first answer, also after the benchmark was retired', async () => {
+test('repeating a request with its Idempotency-Key gets the first response, even if the benchmark was retired in between', async () => {
   const slug = `s-${count++}`;
   const post = () => p.send('POST', '/benchmarks', { body: { ...FIELDS, slug }, headers: { 'idempotency-key': `create-${slug}` } });
   const first = await post();
@@ -164,7 +164,7 @@ test('a repeat with the same Idempotency-Key gets the first answer, also after t
   assert.equal((await patch()).body, changed.body);
 });
 
-test('only super-admins create, change and retire benchmarks, and anybody without a credential is refused', async () => {
+test('only super-admins can create, change and retire benchmarks; a request without a credential is refused', async () => {
   const { slug } = await made();
   const { key } = await addMember(p, 'OWNER');
   assert.is((await create({ ...FIELDS, slug: 'mine' }, key)).status, 403);
@@ -181,7 +181,7 @@ const upload = async (content: string): Promise<Json> => {
     .body as Json;
 };
 
-test('an uploaded file is named by its url, and is copied to the platform with its digest', async () => {
+test('a benchmark can name an uploaded file by its URL; the file is copied to the platform with its digest', async () => {
   const { url, sha256 } = await upload('{"id":"a"}\n\n{"id":7}\r\n{"prompt":"x"}\n');
   const benchmark = await made({ dataset_uri: url });
   assert.equal([benchmark.dataset_uri, benchmark.dataset_sha256], [url, sha256]);
@@ -192,7 +192,7 @@ test('an uploaded file is named by its url, and is copied to the platform with i
   assert.is(moved.dataset_sha256, null);
 });
 
-test('an uploaded file that is no dataset is refused with the number of the line', async () => {
+test('an uploaded file that is not a dataset is refused, and the error names the number of the invalid line', async () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['{"id":"a"}\n[1]\n', /Line 2 .* not a JSON object/],
     ['{"id":"a"}\n\n{"id":"a"}\n', /Line 3 .* repeats the id a/],
@@ -210,7 +210,7 @@ test('an uploaded file that is no dataset is refused with the number of the line
   }
 });
 
-test('a file that does not exist, or is in a tenant of which the super-admin is no member, is 422 in the same way', async () => {
+test('a file that does not exist, and one in a tenant of which the super-admin is not a member, get the same 422', async () => {
   const { url, sha256 } = await upload('{}');
   const other = await createSecondTenant(p, 'other');
   const foreign = (url as string).replace(p.tenant_id, other.id);
@@ -223,7 +223,7 @@ test('a file that does not exist, or is in a tenant of which the super-admin is 
   assert.equal(codeOf(two), [422, 'unknown_file']);
 });
 
-test('the platform stops', async () => {
+test('the platform stops without an error', async () => {
   await p.close();
   await client.close();
 });

@@ -11,7 +11,7 @@ const OTHER_TENANT = 'celsewhere000000000000000';
 const [AGENT, OTHER_AGENT] = [agentOf(0), agentOf(1)];
 
 test(
-  'a runner publishes benchmark results for its own agent, and for no other one',
+  'the broker lets a runner publish benchmark results only for its own agent',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const credential = `c${AGENT}`.slice(0, 25);

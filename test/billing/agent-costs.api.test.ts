@@ -21,7 +21,7 @@ const spend = async (agent: { path: string; runner: string }, cost_usd: number, 
   assert.is(answer.status, 201, answer.text);
 };
 
-test('by default the costs are those of the present month, with a row for every agent of the tenant, also without cost', async () => {
+test('without a period in the request, the costs are those of the current month, with a row for every agent, including agents without costs', async () => {
   const idle = await p.createAgent();
   await spend(p.agent, 0.000001);
   await spend(p.agent, 1.25);
@@ -48,7 +48,7 @@ test('by default the costs are those of the present month, with a row for every 
   ]);
 });
 
-test('a message without a cost is priced by the model at that time, and a later price changes nothing', async () => {
+test('a message without a cost is priced by the model at its time, and a later change of the price does not affect it', async () => {
   const agent = await p.createAgent();
   const { id } = bodyOf(await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: {} }));
   const report = () =>
@@ -61,7 +61,7 @@ test('a message without a cost is priced by the model at that time, and a later 
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 3, output_per_mtok: 15 } } });
 });
 
-test('costs by cause name the integration, cron job, user or runner that started the sessions, and add up to the total', async () => {
+test('costs by cause name the integration, cron job, user or runner that started the sessions, and add up to the total of the tenant', async () => {
   const agent = await p.createAgent();
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'grace@example.com');
   await p.send('PUT', `${agent.path}/roles/${member.user_id}`, { body: { role: 'MANAGER' } });
@@ -98,7 +98,7 @@ test('costs by cause name the integration, cron job, user or runner that started
   assert.equal([sum(causes), sum(bodyOf(answer).agents as Json[])], [bodyOf(answer).total_cost_usd, bodyOf(answer).total_cost_usd]);
 });
 
-test('a period includes its start and not its end, also within a day', async () => {
+test('a period of costs includes its start and excludes its end, even if both are within one day', async () => {
   const agent = await p.createAgent();
   await spend(agent, 1);
   const at = p.eventsOf('UsageRecorded').at(-1)!.at;
@@ -119,7 +119,7 @@ test('a period includes its start and not its end, also within a day', async () 
   }
 });
 
-test('a deleted agent is shown in periods in which it cost something', async () => {
+test('costs of a period include an agent that was deleted later, if it had costs in the period', async () => {
   const [spender, idle] = [await p.createAgent(), await p.createAgent()];
   await spend(spender, 2);
   for (const { path } of [spender, idle]) await p.send('DELETE', path);
@@ -127,7 +127,7 @@ test('a deleted agent is shown in periods in which it cost something', async () 
   assert.equal([rowOf(answer, spender.id).cost_usd, rowOf(answer, idle.id)], [2, undefined]);
 });
 
-test('a period that is empty, longer than 400 days or malformed is refused with 422', async () => {
+test('a period of costs that is empty, longer than 400 days or malformed is refused with 422', async () => {
   for (const [query, pointer] of [
     ['?start=2026-02-01T00:00:00Z&end=2026-02-01T00:00:00Z', '/query/end'],
     ['?start=2025-01-01T00:00:00Z&end=2026-02-05T00:00:00.001Z', '/query/start'],
@@ -144,7 +144,7 @@ test('a period that is empty, longer than 400 days or malformed is refused with 
   assert.equal(bodyOf(later).period, { start: '2099-02-05T00:00:00.000Z', end: '2099-03-01T00:00:00.000Z' });
 });
 
-test('only an OWNER and an ADMIN of the tenant read costs', async () => {
+test('only an OWNER or an ADMIN of the tenant can read costs', async () => {
   for (const [role, status] of [
     ['ADMIN', 200],
     ['AUDITOR', 403],
@@ -153,7 +153,7 @@ test('only an OWNER and an ADMIN of the tenant read costs', async () => {
     assert.is((await costs('', (await addMember(p, role, p.tenant_id, `${role.toLowerCase()}@example.com`)).key)).status, status, role);
 });
 
-test('the usage summary of the tenant has the same cost as its agents', async () => {
+test('the total cost in the usage summary of a tenant equals the sum of the costs of its agents', async () => {
   const start = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
   const total = bodyOf(await costs(`?start=${start}T00:00:00Z`)).total_cost_usd;
   const detail = bodyOf(await p.send('GET', `/admin/tenants/${p.tenant_id}`));

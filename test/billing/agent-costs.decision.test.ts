@@ -12,7 +12,7 @@ import { recorded } from '../fixtures/given.ts';
 const USD = 1_000_000;
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
-test('a day is unusual from 1 USD above the median plus 5 MAD of the days before it', () => {
+test('the cost of a day is unusual if it is at least 1 USD above the median plus 5 MAD of the days before', () => {
   const history = [1, 2, 3, 4, 5, 6, 7].map((usd) => usd * USD); // The median is 4 and the MAD is 2.
   assert.is(isUnusual(15 * USD, history), true);
   assert.is(isUnusual(15 * USD - 1, history), false);
@@ -22,7 +22,7 @@ test('a day is unusual from 1 USD above the median plus 5 MAD of the days before
   assert.equal([isUnusual(USD, Array(30).fill(0)), isUnusual(USD - 1, Array(30).fill(0))], [true, false]);
 });
 
-test('with fewer than 7 days of history no day is unusual', () => {
+test('with fewer than 7 days of history, no cost of a day is unusual', () => {
   assert.is(isUnusual(1_000 * USD, Array(6).fill(USD)), false);
   assert.is(isUnusual(1_000 * USD, Array(7).fill(USD)), true);
 });
@@ -94,7 +94,7 @@ const usageRows = (rows: readonly Record<string, string & number>[]): UsageRow[]
     ...{ requests, input_tokens: prompt_tokens!, output_tokens: completion_tokens! },
   }));
 
-test(`in 10,000 histories the costs by agent, by model, by day and by cause add up to the total, to the micro-dollar, and a second fold in other batches is equal (seed ${seed})`, () => {
+test(`in 10,000 random histories, the costs by agent, model, day and cause each add up to the exact total, whatever the batches of the fold (seed ${seed})`, () => {
   fc.assert(
     fc.property(fc.array(usage, { maxLength: 12 }), fc.nat(12), (history, cut) => {
       const events = eventsOf(history);

@@ -20,7 +20,7 @@ const tenantWith = async (slug: string, limits: { agents?: number; members?: num
 const problemOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code, (body as { limit?: string }).limit];
 const LIMIT_REACHED = [409, 'plan_limit', 'agents'];
 
-test('of a hundred concurrent requests to create an agent, exactly as many succeed as the plan allows', async () => {
+test('if a hundred requests create an agent at the same time, exactly as many succeed as the plan allows', async () => {
   const { create, send } = await tenantWith('many', { agents: 7 });
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => create(`agent-${n}`)));
   assert.is(answers.filter(({ status }) => status === 201).length, 7);
@@ -45,7 +45,7 @@ test('a deleted agent no longer counts against the agent limit of the plan; a re
   );
 });
 
-test('creating an agent beyond the limit is refused, and a deleted agent whose slug it would have reused can still be restored', async () => {
+test('creating an agent beyond the limit is refused, and does not release the slug of a deleted agent, which can still be restored', async () => {
   const { create, send } = await tenantWith('refused', { agents: 1 });
   const first = `/agents/${((await create('first')).body as { id: string }).id}`;
   await send('DELETE', first);
@@ -64,7 +64,7 @@ test('a repeated request with an Idempotency-Key gets the first response, even i
   assert.is((await create('only', key)).text, created.text);
 });
 
-test('an invitation beyond the limit of members is refused and registers no user', async () => {
+test('an invitation beyond the member limit of the plan is refused, and no user is registered', async () => {
   const { send } = await tenantWith('people', { members: 3 });
   const invite = (name: string) => send('POST', '/members', { email: `${name}@people.example` });
   const answers = await Promise.all(['a', 'b', 'c', 'd'].map(invite));

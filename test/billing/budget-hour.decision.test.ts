@@ -44,7 +44,7 @@ const reached = (percent: BudgetHour.Threshold, committed_micros: number, limit_
   data: { agent_id: AGENT, hour: HOUR, percent, committed_micros, limit_micros },
 });
 
-test('a reservation up to the limit is granted, and one micro-dollar more is refused with the end of the hour as the time to try again', () => {
+test('a reservation up to the budget of the hour is granted; one micro-dollar more is refused, with the end of the hour as the time to retry', () => {
   given(BudgetHour, reserved('a', 60))
     .when(BudgetHour.reserve(request('b', 19), budget))
     .emits(reserved('b', 19));
@@ -63,7 +63,7 @@ test('a reservation up to the limit is granted, and one micro-dollar more is ref
   }
 });
 
-test('without a limit every reservation is granted, and with the limit 0 only one of the amount 0', () => {
+test('without a budget, every reservation is granted; with a budget of 0, only a reservation of 0 is granted', () => {
   given(BudgetHour)
     .when(BudgetHour.reserve(request('a', 1e12), budgetAt(0, null)))
     .emits(reserved('a', 1e12));
@@ -77,7 +77,7 @@ test('without a limit every reservation is granted, and with the limit 0 only on
   assert.is(BudgetHour.isSpent(BudgetHour.initial, budgetAt(0, null)), false);
 });
 
-test('an open reservation holds its amount until it expires; a settled one counts with what was spent', () => {
+test('an open reservation counts with its full amount until it expires; a settled one counts with the amount that was spent', () => {
   const hour = (...events: BudgetHour.BudgetEvent[]) => given(BudgetHour, ...events).state;
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(9)), 60);
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60)), at(10)), 0, 'it has expired');
@@ -85,19 +85,19 @@ test('an open reservation holds its amount until it expires; a settled one count
   assert.is(BudgetHour.committedMicros(hour(reserved('a', 60), settled('a', 25)), at(59)), 25, 'a settled one does not expire');
 });
 
-test('a reservation can be settled after it has expired, and with more than it held', () =>
+test('a reservation can be settled after it has expired, and with a larger amount than was reserved', () =>
   given(BudgetHour, reserved('a', 60))
     .when(BudgetHour.settle(idOf('a'), 120, budgetAt(30)))
     .emits(settled('a', 120), reached(80, 120), reached(100, 120)));
 
-test('the same settlement again emits no event, and another amount or an unknown reservation is refused', () => {
+test('settling a reservation again with the same amount emits no event; another amount or an unknown reservation is refused', () => {
   const one = given(BudgetHour, reserved('a', 60), settled('a', 25));
   one.when(BudgetHour.settle(idOf('a'), 25, budget)).emits();
   one.when(BudgetHour.settle(idOf('a'), 26, budget)).refuses('conflict', '/amount_usd');
   one.when(BudgetHour.settle(idOf('b'), 25, budget)).refuses('not_found');
 });
 
-test('the messages of a session and its settlements report the same money: the larger counts, and an open reservation counts in addition', () => {
+test('if messages of a session and settlements report the same spending, the larger sum counts, and open reservations count in addition', () => {
   const of = { session_id: 's' };
   const committed = (...events: BudgetHour.BudgetEvent[]) => BudgetHour.committedMicros(given(BudgetHour, ...events).state, at(1));
   assert.is(committed(counted('s', 30), reserved('a', 20, of), settled('a', 20)), 30);
@@ -107,7 +107,7 @@ test('the messages of a session and its settlements report the same money: the l
   assert.is(committed(counted('s', 30), counted('t', 5), counted('s', 31)), 36, 'the last total of each session');
 });
 
-test('a reservation also counts what its session has cost but the hour has not counted yet', () => {
+test('a reservation is checked against the spending of its session that the budget of the hour does not include yet', () => {
   const one = given(BudgetHour, counted('s', 30));
   one
     .when(BudgetHour.reserve(request('a', 20, { session_id: 's', costs: [{ session_id: 's', cost_micros: 81 }] }), budget))
@@ -117,7 +117,7 @@ test('a reservation also counts what its session has cost but the hour has not c
     .emits(reserved('a', 20, { session_id: 's' }));
 });
 
-test('usage is counted once, however often and in whatever order its totals arrive', () => {
+test('usage is counted once, however often and in whatever order the totals of a session arrive', () => {
   const one = given(BudgetHour, counted('s', 30));
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 30 }], budget, HOUR)).emits();
   one.when(BudgetHour.countUsage([{ session_id: 's', cost_micros: 29 }], budget, HOUR)).emits();
@@ -135,7 +135,7 @@ test('usage is counted once, however often and in whatever order its totals arri
     .emits(counted('s', 31));
 });
 
-test('80 % and 100 % of the budget are reported once an hour each, also when a lower limit is what reaches them', () => {
+test('reaching 80 % and 100 % of the budget is reported once an hour each, even if lowering the budget is the cause', () => {
   const count = (cost_micros: number, limit = 100) => BudgetHour.countUsage([{ session_id: 's', cost_micros }], budgetAt(0, limit), HOUR);
   given(BudgetHour).when(count(79)).emits(counted('s', 79));
   given(BudgetHour).when(count(80)).emits(counted('s', 80), reached(80, 80));
@@ -147,7 +147,7 @@ test('80 % and 100 % of the budget are reported once an hour each, also when a l
     .emits(reached(80, 50, 60));
 });
 
-test('a hundred refusals of an hour are recorded, each with the id of the reservation', () => {
+test('at most a hundred refused reservations an hour are recorded, each with the id of the reservation', () => {
   const refusedRequest = request('b', 60);
   const refused = BudgetHour.recordRefusal(refusedRequest, budget);
   const event: BudgetHour.BudgetEvent = {
@@ -166,7 +166,7 @@ test('a hundred refusals of an hour are recorded, each with the id of the reserv
     .emits();
 });
 
-test('the id of a reservation leads to its hour, and the id of the budget to its agent and hour', () => {
+test('the hour of a reservation can be derived from its id, and the agent and hour of a budget from the id of the budget', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }), (date) => {
       const time = date.toISOString();
@@ -193,7 +193,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   minute: fc.integer({ min: 0, max: 2 }),
 });
 
-test('in any interleaving of reads and writes, reservations that are granted never pass the limit together', () => {
+test('however reads and writes are interleaved, the granted reservations together never exceed the budget', () => {
   let [granted, refused, conflicts] = [0, 0, 0];
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

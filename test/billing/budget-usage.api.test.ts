@@ -41,7 +41,7 @@ const inOneHour = async (): Promise<void> => {
 };
 await inOneHour();
 
-test('an hour shows what was reserved, settled, left and refused, and the id of the refused reservation', async () => {
+test('the use of a budget shows, for each hour, the reserved, settled, remaining and refused amounts, and the id of the refused reservation', async () => {
   const agent = await agentWith(1);
   const id = await agent.reserve(0.7);
   assert.is(await agent.reserve(0.4), null);
@@ -90,7 +90,7 @@ const recompute = (events: readonly Json[], limit: number) => {
   return { reserved, settled, refused };
 };
 
-test('with another limit, each hour equals a recomputation from the events', async () => {
+test('the use of a budget under another limit equals, for each hour, a recomputation from the events', async () => {
   await inOneHour();
   const agent = await agentWith(3);
   let random = 7;
@@ -118,13 +118,13 @@ test('with another limit, each hour equals a recomputation from the events', asy
   assert.equal([present.reserved_usd, present.refused], [reserved_usd, refused], 'the present limit decides as it did');
 });
 
-test('reading the use of a budget appends nothing', async () => {
+test('reading the use of a budget appends no event', async () => {
   const before = p.log.events.length;
   await usage(p.agent.path, '?limit_usd=0.1');
   assert.is(p.log.events.length, before);
 });
 
-test('a period that is empty or longer than 168 hours and a limit that is no amount are refused', async () => {
+test('a period of budget use that is empty or longer than 168 hours, and a limit that is not an amount, are refused', async () => {
   const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
   for (const query of [
     `?from=${at(1)}&to=${at(2)}`,
@@ -144,7 +144,7 @@ test('a period that is empty or longer than 168 hours and a limit that is no amo
   );
 });
 
-test('the largest anomaly names its day, the median and spread before it, and the floor above which it is', () => {
+test('the largest cost anomaly names its day, the median and spread of the days before, and the threshold that it exceeds', () => {
   const costs = new Map([10, 12, 11, 10, 12, 11, 10].map((usd, day) => [`2026-01-0${day + 1}`, usd * 1e6]));
   const found = largestAnomaly(new Map([...costs, ['2026-01-08', 20e6], ['2026-01-09', 40e6]]), '2026-01-01', '2026-02-01');
   assert.equal(found, { day: '2026-01-09', cost: 40e6, median: 11e6, spread: 1e6, floor: 17e6 });

@@ -24,7 +24,7 @@ const agentWith = async (hourly_limit_usd: number | null) => {
 
 const bodyOf = ({ body }: Answer): Json => body as Json;
 
-test('a reservation shows its hour, its amount and when it expires, and holds the amount until it is settled', async () => {
+test('a reservation shows its hour, its amount and its expiry time, and reduces the remaining budget until it is settled', async () => {
   const agent = await agentWith(1);
   const before = Date.now();
   const answer = await agent.reserve({ amount_usd: 0.7, ttl_seconds: 60 });
@@ -52,7 +52,7 @@ test('a reservation shows its hour, its amount and when it expires, and holds th
   ]);
 });
 
-test('a refusal is a problem with the time until the hour ends, the limit and what is left', async () => {
+test('a refused reservation gets a problem document with the time until the hour ends, the limit and the remaining amount', async () => {
   const agent = await agentWith(0.5);
   await agent.reserve({ amount_usd: 0.2 });
   const answer = await agent.reserve({ amount_usd: 0.300001 });
@@ -67,7 +67,7 @@ test('a refusal is a problem with the time until the hour ends, the limit and wh
   assert.ok(Math.abs(wait - (end - Date.now()) / 1_000) < 3, String(wait));
 });
 
-test('the same Idempotency-Key reserves once; a refused request with a key can be repeated when there is room', async () => {
+test('requests with the same Idempotency-Key reserve once; a refused request can be repeated with its key once budget is available', async () => {
   const agent = await agentWith(1);
   const send = (key: string, amount_usd: number) =>
     p.send('POST', `${agent.path}/budget/reserve`, { key: agent.runner, body: { amount_usd }, headers: { 'idempotency-key': key } });
@@ -82,7 +82,7 @@ test('the same Idempotency-Key reserves once; a refused request with a key can b
   );
 });
 
-test('the same settlement again changes nothing, another amount is refused with 409, and more than was reserved is accepted', async () => {
+test('settling again with the same amount changes nothing, another amount gets 409, and an amount above the reservation is accepted', async () => {
   const agent = await agentWith(1);
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   const first = await agent.settle(id, 0.3);
@@ -94,7 +94,7 @@ test('the same settlement again changes nothing, another amount is refused with 
   assert.is(agent.events().length, count);
 });
 
-test('only the runner of the agent reserves and settles; for others there is no such reservation', async () => {
+test('only the runner of an agent can reserve and settle; every other caller gets 404', async () => {
   const [agent, other] = [await agentWith(1), await agentWith(1)];
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.1 }));
   assert.equal(
@@ -117,7 +117,7 @@ test('only the runner of the agent reserves and settles; for others there is no 
   assert.is((await agent.settle(id, 0.1)).status, 200);
 });
 
-test('values that do not fit are refused with 422 at their fields', async () => {
+test('an invalid value in a reservation or settlement is refused with 422, and the error points to its field', async () => {
   const agent = await agentWith(1);
   const foreign = await agentWith(1);
   for (const [body, pointer] of [
@@ -142,7 +142,7 @@ test('values that do not fit are refused with 422 at their fields', async () => 
   assert.is((await agent.settle(id, -1)).status, 422);
 });
 
-test('what the messages of the session have cost counts at once', async () => {
+test('the costs of the messages of a session count against the budget at once', async () => {
   const agent = await agentWith(1);
   const session_id = await agent.start();
   await p.append(`${p.tenant}/sessions/${session_id}`, { cost_usd: 0.6 }, agent.runner);
@@ -150,7 +150,7 @@ test('what the messages of the session have cost counts at once', async () => {
   assert.is((await agent.reserve({ amount_usd: 0.4, session_id })).status, 201);
 });
 
-test('a session is refused with 429 while the budget of the hour is used up, and starts when the budget is raised', async () => {
+test('starting a session gets 429 while the budget of the hour is used up, and succeeds after the budget is raised', async () => {
   const agent = await agentWith(0.5);
   const start = () => p.send('POST', `${agent.path}/sessions`, { body: {} });
   const { id } = bodyOf(await agent.reserve({ amount_usd: 0.5 }));
@@ -165,7 +165,7 @@ test('a session is refused with 429 while the budget of the hour is used up, and
   assert.is((await start()).status, 201);
 });
 
-test('of 40 concurrent reservations, those that are granted never pass the limit together', async () => {
+test('of 40 concurrent reservations, the granted ones together do not exceed the budget', async () => {
   const agent = await agentWith(1);
   const answers = await Promise.all(Array.from({ length: 40 }, () => agent.reserve({ amount_usd: 0.09 })));
   assert.equal(

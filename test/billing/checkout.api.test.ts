@@ -10,7 +10,7 @@ const start = (body: object = { price_id: 'price_team' }, headers = {}) => p.sen
 type Problem = { code: string; detail: string; errors?: { pointer: string; code: string }[] };
 const problemOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as Problem).code];
 
-test('a checkout answers 201 with the URL and the id of the session, and records CheckoutStarted', async () => {
+test('starting a checkout gets 201 with the URL and the id of the checkout session, and appends CheckoutStarted', async () => {
   const { status, body } = await start();
   const [session] = p.stripe.sessions.slice(-1);
   assert.is(status, 201);
@@ -20,7 +20,7 @@ test('a checkout answers 201 with the URL and the id of the session, and records
   assert.is(stream, `billing-${p.tenant_id}.${p.tenant_id}`);
 });
 
-test('the subscription of a checkout has the id of the tenant in its metadata, by which its events are found', async () => {
+test('a checkout passes the id of the tenant to the provider as metadata of the subscription, so that its events can be assigned', async () => {
   await start();
   const session = p.stripe.sessions.at(-1)!;
   assert.equal(session.subscription_data, { metadata: { tenant_id: p.tenant_id } });
@@ -28,13 +28,13 @@ test('the subscription of a checkout has the id of the tenant in its metadata, b
   assert.equal(session.line_items, [{ price: 'price_team', quantity: 1 }]);
 });
 
-test('a checkout of a tenant with a billing e-mail address passes that address on', async () => {
+test('if the tenant has a billing e-mail address, its checkout passes the address to the provider', async () => {
   await p.send('PATCH', p.tenant, { body: { billing_email: 'billing@example.com' } });
   await start();
   assert.is(p.stripe.sessions.at(-1)!.customer_email, 'billing@example.com');
 });
 
-test('a repeat with the same Idempotency-Key gets the same session, and starts no second one', async () => {
+test('repeating a request with its Idempotency-Key returns the same checkout session, and starts no second one', async () => {
   const headers = { 'idempotency-key': 'checkout-1' };
   const first = await start(undefined, headers);
   const count = p.stripe.sessions.length;
@@ -46,7 +46,7 @@ test('a repeat with the same Idempotency-Key gets the same session, and starts n
   assert.is(p.eventsOf('CheckoutStarted').length, events);
 });
 
-test('a price that belongs to no plan is refused with 422, without asking the provider', async () => {
+test('a checkout with a price that belongs to no plan is refused with 422, without a request to the provider', async () => {
   const count = p.stripe.requests.length;
   const answer = await start({ price_id: 'price_other' });
   assert.equal(problemOf(answer), [422, 'invalid']);
@@ -58,30 +58,30 @@ test('a price that belongs to no plan is refused with 422, without asking the pr
   assert.is(p.stripe.requests.length, count);
 });
 
-test('a price of a plan that the provider does not know is refused with 422', async () => {
+test('a checkout with a price of a plan that the provider does not know is refused with 422', async () => {
   await p.createPlan('gone', 'price_gone');
   const answer = await start({ price_id: 'price_gone' });
   assert.equal(problemOf(answer), [422, 'invalid']);
   assert.is((answer.body as Problem).errors?.[0]?.pointer, '/price_id');
 });
 
-test('a price id of 0 or 129 characters, an unknown field and a missing price id are refused with 422', async () => {
+test('a checkout with a price id of 0 or 129 characters, an unknown field or no price id is refused with 422', async () => {
   for (const body of [{ price_id: '' }, { price_id: 'x'.repeat(129) }, { price_id: 'price_team', quantity: 2 }, {}])
     assert.equal(problemOf(await start(body)), [422, 'invalid'], JSON.stringify(body));
 });
 
-test('the billing portal of a tenant that has never subscribed is refused with 409', async () => {
+test('opening the billing portal is refused with 409 if the tenant has never subscribed', async () => {
   const { key, tenant } = await createSecondTenant(p, 'never');
   assert.equal(problemOf(await p.send('POST', `${tenant}/billing/portal`, { key })), [409, 'conflict']);
 });
 
-test('only an OWNER may start a checkout or open the portal: an ADMIN gets 403', async () => {
+test('only an OWNER can start a checkout or open the billing portal; an ADMIN gets 403', async () => {
   const { key } = await addMember(p, 'ADMIN');
   assert.is((await p.send('POST', `${billing}/checkout-session`, { key, body: { price_id: 'price_team' } })).status, 403);
   assert.is((await p.send('POST', `${billing}/portal`, { key })).status, 403);
 });
 
-test('a provider that answers 500 or breaks the connection leads to 503 with Retry-After, and nothing is recorded', async () => {
+test('if the provider answers 500 or breaks the connection, the response is 503 with Retry-After, and no event is appended', async () => {
   const events = p.eventsOf('CheckoutStarted').length;
   for (const handle of [
     (response: import('node:http').ServerResponse) => void response.writeHead(500).end('{"error":{"type":"api_error"}}'),
@@ -99,7 +99,7 @@ test('a provider that answers 500 or breaks the connection leads to 503 with Ret
   assert.is(p.eventsOf('CheckoutStarted').length, events);
 });
 
-test('a key that the provider refuses leads to 409 not_configured, which names the variable and not the key', async () => {
+test('if the provider refuses the secret key, the response is 409 not_configured, which names the variable but does not contain the key', async () => {
   const other = await createPaymentPlatform('sk_test_wrong');
   const answer = await other.send('POST', `${other.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } });
   await other.close();
@@ -108,7 +108,7 @@ test('a key that the provider refuses leads to 409 not_configured, which names t
   assert.not.match(answer.text, /sk_test/);
 });
 
-test('without STRIPE_SECRET_KEY, every operation that needs the provider answers 409 not_configured with its name', async () => {
+test('without STRIPE_SECRET_KEY, every operation that needs the provider gets 409 not_configured, which names the variable', async () => {
   const without = await createTestPlatform({ payments: null, paymentSecrets: [] });
   const answers = [
     await without.send('POST', `${without.tenant}/billing/checkout-session`, { body: { price_id: 'price_team' } }),
@@ -127,7 +127,7 @@ test('without STRIPE_SECRET_KEY, every operation that needs the provider answers
   await without.close();
 });
 
-test('a tenant with a subscription cannot start a second one, opens the portal, and can subscribe again once it is canceled', async () => {
+test('a tenant with a subscription cannot start a second one but can open the portal, and can subscribe again after a cancellation', async () => {
   await p.reportSubscription('active', 1_000);
   assert.equal(problemOf(await start()), [409, 'conflict']);
   const portal = await p.send('POST', `${billing}/portal`);
@@ -139,7 +139,7 @@ test('a tenant with a subscription cannot start a second one, opens the portal, 
   assert.is(p.stripe.sessions.at(-1)!.customer, 'cus_test1', 'the customer is known by then');
 });
 
-test('every request to the provider has an Idempotency-Key, and none has the secret key in its body', () => {
+test('every request to the payment provider has an Idempotency-Key, and no request has the secret key in its body', () => {
   assert.ok(p.stripe.requests.length > 0);
   for (const { idempotencyKey, text } of p.stripe.requests) {
     assert.ok(idempotencyKey.length > 20);

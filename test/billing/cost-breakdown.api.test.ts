@@ -29,7 +29,7 @@ const report = async (agent: { path: string; runner: string }, message: object, 
   assert.is(answer.status, 201, answer.text);
 };
 
-test('the costs by day, agent, model and cause each add up to the same total to the micro-dollar', async () => {
+test('the costs by day, agent, model and cause each add up to exactly the same total', async () => {
   const amounts = [0.000001, 0.1, 0.2, 1.234567, 0.000003];
   for (const [index, cost_usd] of amounts.entries()) {
     const agent = index % 3 === 0 ? p.agent : second;
@@ -54,7 +54,7 @@ test('the costs by day, agent, model and cause each add up to the same total to 
   assert.is(micros(Number(costs.total_cost_usd)), total, 'as the costs of agents say');
 });
 
-test('groups have the names of agents and models, and days are their own names', async () => {
+test('groups of costs by agent or model have the names of the agents or models; groups by day are named by their date', async () => {
   const labels = async (group_by: string) => (await breakdown(`?group_by=${group_by}`)).groups.map(({ label }) => label).sort();
   assert.equal(await labels('agent'), ['Agent 0', 'Agent 1']);
   assert.equal(await labels('model'), ['priced']);
@@ -63,7 +63,7 @@ test('groups have the names of agents and models, and days are their own names',
   assert.equal([day!.key, day!.label], [new Date().toISOString().slice(0, 10), new Date().toISOString().slice(0, 10)]);
 });
 
-test('a later price of a model changes what is repriced and not what was billed', async () => {
+test("a later change of a model's price changes the costs at present prices, but not the billed costs", async () => {
   const before = await breakdown('?group_by=model');
   await p.send('PATCH', `/admin/models/${p.model}`, { body: { pricing: { input_per_mtok: 30, output_per_mtok: 150 } } });
   const after = await breakdown('?group_by=model');
@@ -72,7 +72,7 @@ test('a later price of a model changes what is repriced and not what was billed'
   assert.equal([of(before), of(after)], [22_500, 225_000]);
 });
 
-test('a period that starts and ends within a day has the costs of this part', async () => {
+test('a period that starts and ends within a day includes only the costs of that part of the day', async () => {
   const { at } = p.eventsOf('UsageRecorded')[0]!;
   const end = new Date(Date.parse(at) + 1).toISOString();
   for (const group_by of ['day', 'agent']) {
@@ -84,7 +84,7 @@ test('a period that starts and ends within a day has the costs of this part', as
   }
 });
 
-test('a period that is empty or too long and an unknown grouping are refused; a MEMBER may not read costs', async () => {
+test('costs with an empty or too long period or an unknown grouping are refused, and a MEMBER cannot read costs', async () => {
   for (const query of [
     '?group_by=week',
     '?start=2026-02-01T00:00:00Z&end=2026-01-01T00:00:00Z',

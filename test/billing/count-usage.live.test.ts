@@ -47,7 +47,7 @@ const committed = async (agent_id: string, at?: string) => BudgetHour.committedM
 const countedBy = (count: number) =>
   Array.from({ length: count }, () => startUsageCounter({ log, logger: silentLogger, now, intervalMs: 30 }));
 
-test('with a real event store, several workers count the usage of each session once, report 80 % and 100 % once, and count usage from before a limit was set', async () => {
+test('with a real event store and several workers, the usage of each session counts once, even from before the budget was set, and reaching 80 % and 100 % is reported once each', async () => {
   let workers = countedBy(2);
   await limit(WITH, 1_000_000);
   await used(idOf('a'), WITH, 300_000);
@@ -99,7 +99,7 @@ test('with a real event store, several workers count the usage of each session o
   await Promise.all(workers.map((one) => one.close()));
 });
 
-test('with a real event store and four processes, random concurrent reservations, settlements and expiries never pass the limit together', async () => {
+test('with a real event store and four processes, random concurrent reservations, settlements and expiries never exceed the budget together', async () => {
   const LIMIT = 1_000_000;
   let seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);

@@ -32,7 +32,7 @@ const newDeliveryId = () => ({ 'x-github-delivery': `delivery-${deliveryCount++}
 const problemOf = ({ status, json }: Answer) => [status, json.code];
 const QUOTA_EXCEEDED = [429, 'rate_limited'];
 
-test('a delivery beyond the quota gets 429 with Retry-After, and no event is appended for this single delivery', async () => {
+test('a delivery beyond the quota gets 429 with Retry-After, and no event is appended for it', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   let now = Date.now();
   given.clock.now = () => now;
@@ -66,7 +66,7 @@ test('a delivery beyond the quota gets 429 with Retry-After, and no event is app
   assert.ok(counted.every(({ caller }) => caller === 'rate_limited'));
 });
 
-test('however many deliveries exceed the quota, at most one event a minute is appended for them', async () => {
+test('however many deliveries exceed the quota, at most one event a minute is appended to record it', async () => {
   const given = await createWebhookPlatform({}, createRateLimiter());
   const now = Date.now();
   given.clock.now = () => now;
@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type do not count against the
   await given.close();
 });
 
-test('even if the integration blocks replays, a delivery that is refused because of the quota does not record its body as received', async () => {
+test('a delivery that the quota refuses does not count as received: sent again later, it is not blocked as a replay', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());
@@ -198,14 +198,14 @@ const flood = async (): Promise<{ passed: number; max: number } | null> => {
   return calls.failures > 0 ? null : { passed, max };
 };
 
-test('two processes share the delivery quota of a tenant; each can accept at most one lease beyond it', async () => {
+test('two processes share the delivery quota of a tenant; each can exceed it by at most one lease', async () => {
   let found = await flood();
   for (let tries = 1; !found && tries < 5; tries++) found = await flood();
   const { passed, max } = found!;
   assert.ok(passed >= 195 && passed <= max, `${passed} accepted, at most ${max} allowed`);
 });
 
-test('while the database is down, each process applies the quota on its own', async () => {
+test('while the database is down, each process applies the whole quota by itself', async () => {
   const charge = async () => {
     throw new Error('down');
   };

@@ -12,7 +12,7 @@ const outcomeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const eventCount = () => p.log.events.length;
 
-test('an event signed by the library of Stripe is accepted: it changes the plan and its status, as TenantPlanStatusChanged', async () => {
+test('an event that the Stripe library has signed changes the plan and its status, and appends TenantPlanStatusChanged', async () => {
   const event = stripeEvent('customer.subscription.created', subscriptionOf(p.tenant_id, 'active'), { created: 100 });
   const payload = JSON.stringify(event);
   const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: PAYMENT_SECRET });
@@ -24,7 +24,7 @@ test('an event signed by the library of Stripe is accepted: it changes the plan 
   assert.equal([actor.kind, actor.id], ['system', 'payments']);
 });
 
-test('the same event again is acknowledged with 200 and appends nothing, also if 20 copies arrive at once', async () => {
+test('an event that arrives again gets 200 and appends nothing, even if 20 copies arrive at once', async () => {
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'past_due'), { created: 200 });
   const answers = await Promise.all(Array.from({ length: 20 }, () => p.sendEvent(event)));
   assert.equal(answers.map(outcomeOf).filter(([, outcome]) => outcome === 'recorded').length, 1);
@@ -34,21 +34,21 @@ test('the same event again is acknowledged with 200 and appends nothing, also if
   assert.is(eventCount(), count);
 });
 
-test('an event that is older than the newest one of its subscription changes nothing', async () => {
+test('an event that is older than the newest known event of its subscription changes nothing', async () => {
   const count = eventCount();
   assert.equal(outcomeOf(await p.reportSubscription('active', 150)), [200, 'duplicate']);
   assert.is((await p.readTenant()).plan_status, 'past_due');
   assert.is(eventCount(), count);
 });
 
-test('concurrent events about several subscriptions end with the status that their order of creation yields', async () => {
+test('after concurrent events about several subscriptions, the plan has the status that results from their order of creation', async () => {
   const statuses = ['trialing', 'active', 'past_due', 'active', 'unpaid', 'active', 'canceled', 'active'];
   const reports = statuses.map((status, at) => () => p.reportSubscription(status, 1_000 + at, { id: 'sub_many' }));
   await Promise.all(reports.toSorted(() => Math.random() - 0.5).map((send) => send()));
   assert.is((await p.readTenant()).plan_status, 'active');
 });
 
-test('a canceled plan has the limits of the default plan, and an overdue one keeps its own', async () => {
+test('a canceled plan has the limits of the default plan, and an overdue plan keeps its own limits', async () => {
   const small = await p.createPlan('one-agent', 'price_one', 1);
   const { id, key, tenant } = await createSecondTenant(p, 'limited');
   const price = { items: { data: [{ price: { id: 'price_one' } }] }, id: 'sub_limited' };
@@ -62,7 +62,7 @@ test('a canceled plan has the limits of the default plan, and an overdue one kee
   assert.is((await create('second')).status, 201, 'the default plan allows more than one agent');
 });
 
-test('events about subscriptions of other products, unknown tenants and other types are answered with 200 and ignored', async () => {
+test('events about subscriptions to other products, about unknown tenants and of other types get 200 and are ignored', async () => {
   const count = eventCount();
   const known = subscriptionOf(p.tenant_id, 'canceled');
   for (const event of [
@@ -77,7 +77,7 @@ test('events about subscriptions of other products, unknown tenants and other ty
   assert.is(eventCount(), count);
 });
 
-test('a subscription that a seller creates in their own account, with the id of a tenant, is ignored', async () => {
+test('a subscription that a seller creates in their own Stripe account is ignored, even if it contains the id of a tenant', async () => {
   const before = await p.readTenant();
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'canceled', { id: 'sub_many' }), {
     created: 9_000,
@@ -87,7 +87,7 @@ test('a subscription that a seller creates in their own account, with the id of 
   assert.equal(await p.readTenant(), before);
 });
 
-test('a missing, wrong, old, future or foreign signature is refused with 401, and nothing is recorded', async () => {
+test('an event with a missing, wrong, old, future or foreign signature is refused with 401, and no event is appended', async () => {
   const count = eventCount();
   const event = stripeEvent('customer.subscription.updated', subscriptionOf(p.tenant_id, 'canceled'), { created: 9_999 });
   const raw = JSON.stringify(event);
@@ -104,7 +104,7 @@ test('a missing, wrong, old, future or foreign signature is refused with 401, an
   assert.is(eventCount(), count);
 });
 
-test('a signed body that is not JSON is 400, one that is no event 422, and one of over 512 KiB 413', async () => {
+test('a signed body gets 400 if it is not JSON, 422 if it is not an event, and 413 if it exceeds 512 KiB', async () => {
   const send = (raw: string) => p.send('POST', '/hooks/payments', { key: '', raw, headers: { 'stripe-signature': stripeSignature(raw) } });
   assert.equal(outcomeOf(await send('{"id":')), [400, 'malformed']);
   assert.equal(outcomeOf(await send('[]')), [422, 'invalid']);
@@ -114,7 +114,7 @@ test('a signed body that is not JSON is 400, one that is no event 422, and one o
   assert.equal(outcomeOf(await send(large)), [413, 'too_large']);
 });
 
-test('onboarding: the link is that of the account of the caller, the status follows the events of that account only', async () => {
+test('the onboarding link belongs to the account of the caller, and the seller status changes only by events of that account', async () => {
   const first = await p.send('POST', '/connect/onboarding-link');
   assert.is(first.status, 200);
   const [account] = [...p.stripe.accounts.values()];
@@ -136,7 +136,7 @@ test('onboarding: the link is that of the account of the caller, the status foll
   assert.is(p.eventsOf('SellerStatusChanged').length, 1);
 });
 
-test('ten concurrent first calls for an onboarding link create one account at the provider', async () => {
+test('if an onboarding link is first requested ten times at once, a single account is created at the provider', async () => {
   const { key } = await createSecondTenant(p, 'seller');
   const before = p.stripe.accounts.size;
   const answers = await Promise.all(Array.from({ length: 10 }, () => p.send('POST', '/connect/onboarding-link', { key })));
@@ -144,7 +144,7 @@ test('ten concurrent first calls for an onboarding link create one account at th
   assert.is(p.stripe.accounts.size, before + 1);
 });
 
-test('a runner key and an API key with a limited role get 403 from the operations of sellers', async () => {
+test('seller operations are refused with 403 for a runner key and for an API key with a limited role', async () => {
   const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } })).body as { id: string };
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent.id}/runner-keys`, { body: { name: 'r' } })).body as { key: string };
   const limited = (await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'l', role: 'MEMBER' } })).body as { key: string };
@@ -154,7 +154,7 @@ test('a runner key and an API key with a limited role get 403 from the operation
   }
 });
 
-test("the tenant's audit log tells in sentences what the payment provider has reported", async () => {
+test("the tenant's audit log describes in sentences what the payment provider has reported", async () => {
   const { body } = await p.send('GET', `${p.tenant}/audit-logs?action=tenant.plan_status_changed&limit=1`);
   const [entry] = body as { summary: string; actor: { kind: string } }[];
   assert.match(entry!.summary, /changed the plan status of the tenant .* to /);

@@ -55,17 +55,17 @@ const STATUS_OF = [
 ] as const;
 
 for (const [status, plan_status] of STATUS_OF)
-  test(`a subscription that is ${status} makes the plan status ${plan_status}`, () => {
+  test(`a subscription with the status ${status} gives the plan the status ${plan_status}`, () => {
     const other = plan_status === 'active' ? 'past_due' : 'active';
     assert.is(after([report(status, 1)], { ...created, plan_status: other }).tenant.plan_status, plan_status);
   });
 
-test('a subscription whose first payment has not succeeded changes neither the plan nor its status', () => {
+test('while the first payment of a subscription has not succeeded, neither the plan nor its status changes', () => {
   assert.equal(after([report('incomplete', 1)]).events, ['PaymentEventRecorded']);
   assert.equal(after([report('incomplete', 1), report('incomplete_expired', 2)]).visible, { plan_id: 'free', plan_status: 'trialing' });
 });
 
-test('every order of the events of a whole life of a subscription ends with the plan status of the last event', () => {
+test('whatever the order in which the events of a subscription arrive, the plan ends with the status of the latest one', () => {
   const life = (['incomplete', 'trialing', 'active', 'past_due', 'canceled'] as const).map((status, at) => report(status, at));
   for (let length = 1; length <= life.length; length++) {
     const expected = after(life.slice(0, length)).visible;
@@ -74,31 +74,31 @@ test('every order of the events of a whole life of a subscription ends with the 
   }
 });
 
-test('an event that arrives a second time appends nothing', () => {
+test('an event of a subscription that arrives a second time appends nothing', () => {
   const { tenant } = after([report('active', 5)]);
   assert.equal(recordSubscription(report('active', 5))(tenant), []);
   assert.equal(recordSubscription(report('past_due', 4))(tenant), [], 'and neither does an older one');
 });
 
-test('a newer event without a visible change is recorded, so that an event between the two has no effect', () => {
+test('a newer event without a visible change is recorded, so that an older event that arrives later has no effect', () => {
   const { tenant, events } = after([report('active', 10), report('active', 20)]);
   assert.equal(events.slice(-1), ['PaymentEventRecorded']);
   assert.equal(recordSubscription(report('past_due', 15))(tenant), []);
 });
 
-test('of events of the same second, the one with the later state counts, in either order', () => {
+test('of two events of the same second, the one with the later state wins, in either order of arrival', () => {
   const pair = [report('incomplete', 7), report('active', 7)];
   assert.is(after(pair).tenant.plan_status, 'active');
   assert.is(after(pair.toReversed()).tenant.plan_status, 'active');
 });
 
-test('a canceled subscription does not end a plan that a newer one pays for', () => {
+test('canceling a subscription does not end a plan that a newer subscription pays for', () => {
   const newer = { subscription_id: 'sub_2', plan_id: 'pro', price_id: 'price_2' };
   const { visible } = after([report('active', 1), report('active', 2, newer), report('canceled', 3)]);
   assert.equal(visible, { plan_id: 'pro', plan_status: 'active' });
 });
 
-test('an upgrade changes the plan, and a plan that an operator has set stays until the price changes again', () => {
+test('an upgrade changes the plan, and a plan that an operator has set stays until the price of the subscription changes', () => {
   const upgraded = after([report('active', 1), report('active', 2, { price_id: 'price_2', plan_id: 'pro' })]);
   assert.is(upgraded.tenant.plan_id, 'pro');
   const renewed = after([report('active', 3, { price_id: 'price_2', plan_id: 'pro' })], { ...upgraded.tenant, plan_id: 'special' });
@@ -129,7 +129,7 @@ const historyAndOrder = fc
   .array(anyReport, { maxLength: 12 })
   .chain((reports) => fc.tuple(fc.constant(reports), fc.shuffledSubarray([...reports, ...reports], { minLength: reports.length * 2 })));
 
-test('5,000 random histories of three subscriptions, each event twice and in any order: same plan and status, each event recorded at most once', () => {
+test('in 5,000 random histories of three subscriptions, the order of arrival does not affect plan or status, and repeated events are recorded at most once', () => {
   fc.assert(
     fc.property(historyAndOrder, ([reports, shuffled]) => {
       const straight = after(reports);
@@ -165,7 +165,7 @@ const sellerAfter = (reports: readonly SellerReport[]): Seller.Seller => {
   return seller;
 };
 
-test('5,000 random histories of a seller account end with the newest report of that account, in any order', () => {
+test('in 5,000 random histories of a seller account, the account ends with its newest report, in any order of arrival', () => {
   fc.assert(
     fc.property(
       fc

@@ -39,7 +39,7 @@ for (const [what, size] of [
   ['a content of one byte', 1],
   ['a content that is sent in three parts', 20 * MIB + 5],
 ] as const)
-  test(`${what} is returned from a bucket as it was stored`, async () => {
+  test(`reading ${what} from a bucket returns the stored bytes`, async () => {
     const server = await startS3Server();
     const { acme, drafts } = await openTestBucket(server);
     const bytes = randomBytes(size);
@@ -53,13 +53,13 @@ for (const [what, size] of [
     assert.is(server.objects.get(`files/acme/${sha256}`)!.etag.endsWith('-3"'), size > 8 * MIB);
   });
 
-test('a content that a bucket does not contain is not found', async () => {
+test('reading a content that the bucket does not contain gets not found', async () => {
   const { acme } = await openTestBucket(await startS3Server());
   assert.is(await acme.exists('0'.repeat(64)), false);
   assert.is(await acme.get('0'.repeat(64)), null);
 });
 
-test('ten puts of the same content at the same time, each in parts, store one intact object', async () => {
+test('if ten puts store the same content in parts at the same time, the bucket has one intact object', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const bytes = randomBytes(9 * MIB);
@@ -81,7 +81,7 @@ test('a content that was stored recently is not uploaded again; one that is old 
   assert.ok(server.objects.get(`files/acme/${sha256}`)!.modified > Date.now() - 60_000);
 });
 
-test('an answer of 503 SlowDown is retried', async () => {
+test('a request that the object store answers with 503 SlowDown is repeated', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   for (const method of ['HEAD', 'PUT', 'GET']) for (let n = 0; n < 2; n++) server.plan((call) => call.method === method, SLOW_DOWN);
@@ -89,7 +89,7 @@ test('an answer of 503 SlowDown is retried', async () => {
   assert.is((await readAll(acme, sha256)).toString(), 'content');
 });
 
-test('a request that is never answered is repeated after its time limit', async () => {
+test('a request that the object store does not answer within the time limit is repeated', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   for (const method of ['HEAD', 'PUT']) server.plan((call) => call.method === method, { kind: 'no-answer' });
@@ -97,7 +97,7 @@ test('a request that is never answered is repeated after its time limit', async 
   assert.is((await readAll(acme, sha256)).toString(), 'content');
 });
 
-test('a store that keeps answering SlowDown leads to the refusal unavailable', async () => {
+test('if the object store keeps answering SlowDown, the operation is refused as unavailable', async () => {
   const server = await startS3Server();
   const { acme, causes, drafts } = await openTestBucket(server);
   for (let n = 0; n < 10; n++) server.plan(({ method }) => method === 'PUT', SLOW_DOWN);
@@ -114,7 +114,7 @@ test('if nothing listens at the address of the store, every operation is refused
   assert.match(causes[0]!.message, /cannot be reached: ECONNREFUSED/);
 });
 
-test('wrong credentials lead to the refusal unavailable, and the cause names the code of the answer but no secret', async () => {
+test('with wrong credentials, operations are refused as unavailable, and the cause has the error code of the object store but no secret', async () => {
   const server = await startS3Server();
   const { acme, causes } = await openTestBucket(server, server.url().replace('wJalr', 'wrong'));
   assert.is(await refusalOf(acme.get('0'.repeat(64))), 'unavailable');
@@ -122,7 +122,7 @@ test('wrong credentials lead to the refusal unavailable, and the cause names the
   assert.not.match(JSON.stringify(causes[0]), /wrong/);
 });
 
-test('an upload whose connection breaks in the middle of the body is repeated', async () => {
+test('an upload whose connection breaks while the body is sent is repeated', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   server.plan(({ method, query }) => method === 'PUT' && query.get('partNumber') === '2', { kind: 'cut-request' });
@@ -131,7 +131,7 @@ test('an upload whose connection breaks in the middle of the body is repeated', 
   assert.ok((await readAll(acme, sha256)).equals(bytes));
 });
 
-test('a put succeeds if the answer of the store to its last request is lost', async () => {
+test('a put succeeds even if the answer of the object store to its last request is lost', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const [small, large] = [randomBytes(1_000), randomBytes(9 * MIB)];
@@ -141,7 +141,7 @@ test('a put succeeds if the answer of the store to its last request is lost', as
   assert.is(server.uploads.size, 0);
 });
 
-test('a completion that fails with status 200 and an error as its body is repeated', async () => {
+test('completing an upload is repeated if the object store answers with status 200 but an error in the body', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const body = '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>InternalError</Code><Message>Try again.</Message></Error>';
@@ -151,7 +151,7 @@ test('a completion that fails with status 200 and an error as its body is repeat
   assert.ok((await readAll(acme, sha256)).equals(bytes));
 });
 
-test('an upload that cannot be finished is aborted, so that its parts take no space', async () => {
+test('an upload that fails is aborted, so that its parts take no space in the bucket', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const denied = { kind: 'refuse', status: 403, code: 'AccessDenied', message: 'Access Denied' } as const;
@@ -161,7 +161,7 @@ test('an upload that cannot be finished is aborted, so that its parts take no sp
   assert.is(server.objects.size, 0);
 });
 
-test('an object that appeared since it was looked for is not replaced', async () => {
+test('a put does not replace an object that another process stored after the check that it is missing', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -171,7 +171,7 @@ test('an object that appeared since it was looked for is not replaced', async ()
   assert.is(server.objects.get(`files/acme/${sha256}`), object);
 });
 
-test('a store that knows no conditional writes can be used', async () => {
+test('contents can be stored in an object store that does not support conditional writes', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const refusal = { kind: 'refuse', status: 501, code: 'NotImplemented', message: 'A header is not implemented' } as const;
@@ -181,7 +181,7 @@ test('a store that knows no conditional writes can be used', async () => {
 });
 
 for (const kind of ['cut-answer', 'stall-answer'] as const)
-  test(`a read continues at the next byte if an answer ${kind === 'cut-answer' ? 'breaks off' : 'stalls'}`, async () => {
+  test(`a read continues at the next byte if the answer of the object store ${kind === 'cut-answer' ? 'breaks off' : 'stalls'}`, async () => {
     const server = await startS3Server();
     const { acme } = await openTestBucket(server);
     const bytes = randomBytes(3 * MIB);
@@ -194,7 +194,7 @@ for (const kind of ['cut-answer', 'stall-answer'] as const)
     assert.ok(server.calls.filter(isRest).length >= 3);
   });
 
-test('a read whose object is sealed again with a new data key meanwhile goes on at the next byte', async () => {
+test('if an object is encrypted again with a new data key during a read, the read continues at the next byte', async () => {
   const server = await startS3Server();
   const { acme, backend, drafts, vault, log, masterKeyFile } = await openTestBucket(server);
   const bytes = randomBytes(3 * MIB);
@@ -210,7 +210,7 @@ test('a read whose object is sealed again with a new data key meanwhile goes on 
   assert.is(await resealTenantBlobs({ backend, drafts, vault }, 'acme'), 0);
 });
 
-test('a read whose object is replaced by another content meanwhile fails and yields no wrong byte', async () => {
+test('if an object is replaced by another content during a read, the read fails and returns no wrong byte', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const bytes = randomBytes(3 * MIB);
@@ -231,7 +231,7 @@ test('a read whose object is replaced by another content meanwhile fails and yie
   assert.ok(bytes.subarray(0, yielded.length).equals(yielded));
 });
 
-test('a read whose object is replaced each time is refused for now', async () => {
+test('if an object is replaced at every attempt of a read, the read is refused as unavailable', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(randomBytes(3 * MIB));
@@ -244,7 +244,7 @@ test('a read whose object is replaced each time is refused for now', async () =>
   assert.ok(reads >= 6, `${reads} reads`);
 });
 
-test('an object that was changed in the bucket is detected when it is read', async () => {
+test('reading detects an object that was changed in the bucket', async () => {
   const server = await startS3Server();
   const { acme } = await openTestBucket(server);
   const { sha256 } = await acme.put(randomBytes(MIB));
@@ -256,7 +256,7 @@ test('an object that was changed in the bucket is detected when it is read', asy
   assert.is(error?.name, 'BlobDamaged');
 });
 
-test('a process without BLOBS_URL refuses every use of the file store with not_configured', async () => {
+test('without BLOBS_URL, every operation of the file store is refused with not_configured', async () => {
   const blobs = withoutBlobStore.of('acme');
   for (const work of allUses(blobs)) assert.is(await refusalOf(work()), 'not_configured');
 });

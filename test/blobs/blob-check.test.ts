@@ -13,12 +13,12 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 
 const configOf = (ANNALS_DATA: string, BLOBS_URL?: string): Config => loadConfig({ ANNALS_DATA, BLOBS_URL });
 
-test('doctor does not look at the file store of a platform without one', async () => {
+test('if the platform has no file store, doctor skips the check of the file store', async () => {
   const { dir } = createTempDirectory();
   assert.is((await checkBlobStore(configOf(dir))).level, 'none');
 });
 
-test('doctor writes to the directory of the file store, and reports if there is a file in its place', async () => {
+test('doctor writes a test file to the directory of the file store, and reports if a file is in the place of the directory', async () => {
   const { dir } = createTempDirectory();
   mkdirSync(join(dir, 'blobs'));
   const found = await checkBlobStore(configOf(dir));
@@ -31,7 +31,7 @@ test('doctor writes to the directory of the file store, and reports if there is 
   assert.match(message, /cannot be written to: (ENOTDIR|EEXIST)/);
 });
 
-test('doctor reports the codes with which an object store refuses the key, the region and the bucket', async () => {
+test('doctor reports the error code if an object store refuses the key, the region or the bucket', async () => {
   const server = await startS3Server();
   const { dir } = createTempDirectory();
   const messageOf = async (url: string): Promise<string> => (await checkBlobStore(configOf(dir, url))).message;
@@ -41,7 +41,7 @@ test('doctor reports the codes with which an object store refuses the key, the r
   assert.match(await messageOf(server.url().replace('/contents', '/missing')), 'NoSuchBucket');
 });
 
-test('doctor reports a data directory in which files cannot be prepared for a bucket', async () => {
+test('doctor reports a data directory in which uploads to a bucket cannot be prepared', async () => {
   const server = await startS3Server();
   const { dir } = createTempDirectory();
   writeFileSync(join(dir, 'blob-drafts'), '');
@@ -50,7 +50,7 @@ test('doctor reports a data directory in which files cannot be prepared for a bu
   assert.match(message, /blob-drafts, which holds files while they are stored, cannot be written to: (ENOTDIR|EEXIST)/);
 });
 
-test('the health of a file store turns false and is logged once while it does not work', async () => {
+test('while the file store does not work, its health is false, and the failure is logged once', async () => {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const { dir } = createTempDirectory();

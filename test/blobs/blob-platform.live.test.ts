@@ -43,7 +43,7 @@ const findingOf = async (platform: Platform, env: NodeJS.ProcessEnv = {}) => {
   return findings.find(({ part }) => part === 'file store')!;
 };
 
-test('with a bucket, gc removes only what no event names and is old enough, and doctor and /readyz report that the object store is down', async () => {
+test('with a bucket, gc removes only old files that no event names, and doctor and /readyz report an object store that is down', async () => {
   const server = await startS3Server();
   const BLOBS_URL = server.url('annals');
   await withPlatform(
@@ -89,7 +89,7 @@ test('with a bucket, gc removes only what no event names and is old enough, and 
   );
 });
 
-test('annals backup copies the events and the files that they name, and annals restore verifies every one of them', () =>
+test('annals backup copies the events and the files that they name, and annals restore verifies each of these files', () =>
   withPlatform(async (platform) => {
     const store = await openStoreOf(platform);
     assert.match((await findingOf(platform)).message, `${join(platform.data, 'blobs')} can be written and read`);

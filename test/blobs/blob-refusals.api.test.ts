@@ -28,14 +28,14 @@ const bucketStore = async () => {
   return { server, blobs: createBlobStore({ backend, vault: p.vault, drafts: join(createTempDirectory().dir, 'drafts') }) };
 };
 
-test('an upload is stored in the bucket of the object store, under its tenant and digest', async () => {
+test('an upload is stored in the bucket under its tenant and digest', async () => {
   const { server, blobs } = await bucketStore();
   assert.is((await upload(blobs, 'One')).status, 201);
   const { package_digest } = p.eventsOf('SkillImported').at(-1)!.data as { package_digest: string };
   assert.equal([...server.objects.keys()], [`${p.tenant_id}/${package_digest}`]);
 });
 
-test('if the object store cannot be reached or is overloaded, an upload is answered with 503 and records nothing, and works later', async () => {
+test('while the object store is down or overloaded, an upload gets 503 and appends no event; later uploads succeed', async () => {
   const { server, blobs } = await bucketStore();
   const before = p.eventsOf('SkillImported').length;
   for (let n = 0; n < 5; n++) server.plan(({ method }) => method === 'PUT', SLOW_DOWN);
@@ -49,7 +49,7 @@ test('if the object store cannot be reached or is overloaded, an upload is answe
   assert.is(p.eventsOf('SkillImported').length, before + 1);
 });
 
-test('without a file store, an upload is answered with 409 not_configured, which names the variable to set', async () => {
+test('without a file store, an upload gets 409 not_configured, which names the variable to set', async () => {
   const detail = 'This platform has no file store: its operator must set BLOBS_URL';
   assert.equal(await upload(withoutBlobStore, 'Four'), { status: 409, code: 'not_configured', detail, retryAfter: null });
 });

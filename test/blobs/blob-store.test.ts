@@ -83,7 +83,7 @@ const observeFiles = (onStep: (step: string) => void): (() => void) => {
 const SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 17];
 
 for (const size of SIZES)
-  test(`a content of ${size} bytes is returned as it was stored, whether it came as bytes or as a stream`, async () => {
+  test(`a content of ${size} bytes is returned unchanged, whether it was stored as bytes or as a stream`, async () => {
     const { acme } = await openTestStore();
     const bytes = randomBytes(size);
     const stored = { sha256: sha256Of(bytes), size };
@@ -93,7 +93,7 @@ for (const size of SIZES)
     assert.ok((await readAll(acme, stored.sha256))!.equals(bytes));
   });
 
-test('a content belongs to the tenant that stored it: another tenant does not find it', async () => {
+test('a content can be read only by the tenant that stored it; for other tenants it is not found', async () => {
   const { acme, store } = await openTestStore();
   const { sha256 } = await acme.put(Buffer.from('of acme'));
   assert.is(await acme.exists(sha256), true);
@@ -101,7 +101,7 @@ test('a content belongs to the tenant that stored it: another tenant does not fi
   assert.is(await store.of('other').get(sha256), null);
 });
 
-test('a digest that is unknown or malformed is not found', async () => {
+test('reading an unknown or malformed digest gets not found', async () => {
   const { acme } = await openTestStore();
   for (const digest of ['0'.repeat(64), '../../../etc/passwd', 'A'.repeat(64), '']) {
     assert.is(await acme.exists(digest), false);
@@ -109,7 +109,7 @@ test('a digest that is unknown or malformed is not found', async () => {
   }
 });
 
-test('a stored file has the mode 0600, does not contain the plain bytes, and leaves no draft behind', async () => {
+test('a stored file has the mode 0600 and does not contain the plaintext, and no temporary file remains', async () => {
   const { acme, root, pathOf } = await openTestStore();
   const bytes = Buffer.alloc(100_000, 'plain text ');
   const { sha256 } = await acme.put(bytes);
@@ -118,7 +118,7 @@ test('a stored file has the mode 0600, does not contain the plain bytes, and lea
   assert.equal(readdirSync(join(root, 'drafts')), []);
 });
 
-test('if the source of a content fails, its error is thrown, and nothing is stored', async () => {
+test('if the source stream of a content fails, put throws its error and stores nothing', async () => {
   const { acme, root } = await openTestStore();
   const failing = async function* () {
     yield randomBytes(CHUNK_BYTES * 2);
@@ -129,7 +129,7 @@ test('if the source of a content fails, its error is thrown, and nothing is stor
   assert.equal(readdirSync(join(root, 'drafts')), []);
 });
 
-test('twenty puts of the same content at the same time store it once', async () => {
+test('if twenty puts store the same content at the same time, it is stored once', async () => {
   const { acme, root } = await openTestStore();
   const bytes = randomBytes(600_000);
   const stored = await Promise.all(Array.from({ length: 20 }, () => acme.put(bytes)));
@@ -138,7 +138,7 @@ test('twenty puts of the same content at the same time store it once', async () 
   assert.ok((await readAll(acme, stored[0]!.sha256))!.equals(bytes));
 });
 
-test('storing a content again while it is read does not disturb the reader', async () => {
+test('storing a content again while it is read does not affect the read', async () => {
   const { acme } = await openTestStore();
   const bytes = randomBytes(CHUNK_BYTES * 6);
   const { sha256 } = await acme.put(bytes);
@@ -160,7 +160,7 @@ test('storing a content again replaces a damaged file', async () => {
   assert.ok((await readAll(acme, sha256))!.equals(bytes));
 });
 
-test('a changed bit anywhere in a stored file is detected before a changed byte is returned', async () => {
+test('a changed bit anywhere in a stored file is detected before a wrong byte is returned', async () => {
   const { acme, pathOf } = await openTestStore();
   const bytes = randomBytes(CHUNK_BYTES * 2 + 100);
   const { sha256 } = await acme.put(bytes);
@@ -174,7 +174,7 @@ test('a changed bit anywhere in a stored file is detected before a changed byte 
   }
 });
 
-test('a file that is cut off or extended at any chunk boundary is detected', async () => {
+test('a file that was truncated or extended at any chunk boundary is detected', async () => {
   const { acme, pathOf } = await openTestStore();
   const { sha256 } = await acme.put(randomBytes(CHUNK_BYTES * 3));
   const sealed = readFileSync(pathOf(sha256));
@@ -194,7 +194,7 @@ test('a file that is cut off or extended at any chunk boundary is detected', asy
   await isRefusedAtOnce(acme, sha256);
 });
 
-test('chunks that were exchanged, repeated or taken from another content of the tenant are detected', async () => {
+test('chunks that were swapped, repeated or copied from another content of the tenant are detected', async () => {
   const { acme, pathOf } = await openTestStore();
   const original = randomBytes(CHUNK_BYTES * 3);
   const [one, two] = [await acme.put(original), await acme.put(randomBytes(CHUNK_BYTES * 3))];
@@ -214,7 +214,7 @@ test('chunks that were exchanged, repeated or taken from another content of the 
   }
 });
 
-test('a file that was copied to another digest or another tenant cannot be read there', async () => {
+test('a stored file that is copied to the path of another digest or tenant cannot be read there', async () => {
   const { acme, store, pathOf } = await openTestStore();
   const other = store.of('other');
   const [one, two] = [await acme.put(Buffer.from('one')), await acme.put(Buffer.from('two'))];
@@ -225,7 +225,7 @@ test('a file that was copied to another digest or another tenant cannot be read 
   await isRefusedAtOnce(other, one.sha256);
 });
 
-test('a content is flushed to the disk before it gets its name, and its directories are flushed before put resolves', async () => {
+test('a put flushes the content to the disk before it gets its final name, and then flushes the directories before it resolves', async () => {
   const { acme, root, pathOf } = await openTestStore();
   const steps: string[] = [];
   const restore = observeFiles((step) => steps.push(step.replace(root, '').replace(/drafts\/.*/, 'drafts/draft')));

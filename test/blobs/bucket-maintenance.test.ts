@@ -4,7 +4,7 @@ import { startS3Server } from '../fixtures/s3-server.ts';
 import { openTestBucket, sha256Of } from '../fixtures/test-bucket.ts';
 import { test } from '../fixtures/test-with-cleanup.ts';
 
-test('a listing returns every stored content, also if the store sends it in pages, and nothing else', async () => {
+test('listing a bucket returns exactly the stored contents, even if the object store sends the list in pages', async () => {
   const server = await startS3Server();
   const { backend } = await openTestBucket(server);
   const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
@@ -16,7 +16,7 @@ test('a listing returns every stored content, also if the store sends it in page
   assert.equal([...new Set(entries.map(({ tenant, sealedSize, version }) => `${tenant} ${sealedSize} ${version}`))], ['acme 1 "e"']);
 });
 
-test('the removal of the files of a tenant lists and removes only these', async () => {
+test('removing the files of a tenant lists and removes only files of that tenant', async () => {
   const server = await startS3Server();
   const { backend } = await openTestBucket(server);
   const object = { body: Buffer.from('x'), etag: '"e"', modified: Date.now() };
@@ -27,7 +27,7 @@ test('the removal of the files of a tenant lists and removes only these', async 
   assert.is(await removeTenantBlobs(backend, 'acme'), 0);
 });
 
-test('a removal does nothing if the object was stored again since it was listed', async () => {
+test('an object that was stored again after the listing is not removed', async () => {
   const server = await startS3Server();
   const { acme, backend } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -39,7 +39,7 @@ test('a removal does nothing if the object was stored again since it was listed'
   assert.is(await backend.remove(entry!), false);
 });
 
-test('an object that is replaced between the look and the removal is not removed', async () => {
+test('an object that is replaced between the check and its removal is not removed', async () => {
   const server = await startS3Server();
   const { acme, backend } = await openTestBucket(server);
   const { sha256 } = await acme.put(Buffer.from('content'));
@@ -51,7 +51,7 @@ test('an object that is replaced between the look and the removal is not removed
   assert.is(server.objects.size, 1);
 });
 
-test('uploads that were begun before a time and never completed are ended, others are not', async () => {
+test('incomplete uploads that started before the given time are aborted, and later ones are kept', async () => {
   const server = await startS3Server();
   const { backend } = await openTestBucket(server);
   const key = `files/acme/${'0'.repeat(64)}`;
@@ -65,7 +65,7 @@ test('uploads that were begun before a time and never completed are ended, other
   assert.equal([...server.uploads.keys()], ['new', 'foreign']);
 });
 
-test('the check of a bucket writes, reads and removes an object, and says why it fails', async () => {
+test('the check of a bucket writes, reads and removes a test object, and gives the reason if it fails', async () => {
   const server = await startS3Server();
   const { backend } = await openTestBucket(server);
   assert.is(await backend.check(), 'the bucket contents can be written, read and listed');

@@ -45,7 +45,7 @@ const put = async (store: Awaited<ReturnType<typeof openTestStore>>, hours: numb
   return sha256;
 };
 
-test('an orphan is a content that no event names and that is older than the grace period', async () => {
+test('a stored content is an orphan if no event names it and it is older than the grace period', async () => {
   const store = await openTestStore();
   const [named, orphan, recent] = [await put(store, 30), await put(store, 30), await put(store, 23)];
   await store.append({ package_digest: named });
@@ -59,7 +59,7 @@ test('an orphan is a content that no event names and that is older than the grac
   assert.equal([await store.acme.exists(named), await store.acme.exists(orphan), await store.acme.exists(recent)], [true, false, true]);
 });
 
-test('a digest anywhere in an event keeps a content: in a nested field, in another tenant, in an unknown type of event', async () => {
+test('a content is kept if any event contains its digest: in a nested field, in another tenant or in an unknown event type', async () => {
   const store = await openTestStore();
   const digests = [await put(store, 30), await put(store, 30), await put(store, 30)];
   await store.append({ files: [{ deep: { sha256: digests[0] } }] });
@@ -68,7 +68,7 @@ test('a digest anywhere in an event keeps a content: in a nested field, in anoth
   assert.equal((await store.orphansAfter(24)).orphans, []);
 });
 
-test('contents of tenants that the log does not know are counted, but are no orphans', async () => {
+test('contents of tenants that the log does not contain are counted, but are not orphans', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
   const { blobs } = await openTestStore();
@@ -78,7 +78,7 @@ test('contents of tenants that the log does not know are counted, but are no orp
   assert.equal([foreign.count, orphans], [1, []]);
 });
 
-test('an orphan that is stored again after it was found is not removed', async () => {
+test('an orphan that is stored again after the search is not removed', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
   const sha256 = await put(store, 30, bytes);
@@ -89,7 +89,7 @@ test('an orphan that is stored again after it was found is not removed', async (
   assert.equal((await store.orphansAfter(24)).orphans, []);
 });
 
-test('no put that has returned loses its content to a removal that runs at the same time', async () => {
+test('if removal and put run at the same time, a content whose put has returned is never lost', async () => {
   const store = await openTestStore();
   const bytes = randomBytes(100);
   for (let round = 0; round < 100; round++) {
@@ -112,7 +112,7 @@ const importMemory = async ({ log }: Awaited<ReturnType<typeof openTestStore>>, 
   return stream;
 };
 
-test('the contents of an undone import are orphans, unless another import names them, and may be missing', async () => {
+test('contents of an undone import are orphans unless another import names them, and the verification does not report them as missing', async () => {
   const store = await openTestStore();
   const [file, segment, shared] = [await put(store, 30), await put(store, 30), await put(store, 30)];
   const undone = [await importMemory(store, file, segment), await importMemory(store, file, shared)];
@@ -126,7 +126,7 @@ test('the contents of an undone import are orphans, unless another import names 
   assert.equal(await verifyBlobs(store.blobs, store.log), { read: 1, bytes: 100, findings: [] });
 });
 
-test('a removal that was killed half-way is undone by the next search, and the content can be read meanwhile', async () => {
+test('if a removal is killed, the next search undoes it; until then, the contents can still be read', async () => {
   const store = await openTestStore();
   const sha256 = await put(store, 30);
   await store.append({ package_digest: sha256 });
@@ -137,7 +137,7 @@ test('a removal that was killed half-way is undone by the next search, and the c
   assert.ok(existsSync(store.pathOf(sha256)));
 });
 
-test('a log that cannot be read to its end yields no orphans but an error', async () => {
+test('if the log cannot be read to its end, the search for orphans fails instead of returning orphans', async () => {
   const store = await openTestStore();
   await put(store, 30);
   const end = store.log.outage();
@@ -149,7 +149,7 @@ test('a log that cannot be read to its end yields no orphans but an error', asyn
   assert.is(error?.name, 'LogError');
 });
 
-test('old drafts are counted in a dry run and removed otherwise; a recent one stays', async () => {
+test('old temporary files are only counted in a dry run and removed otherwise; recent ones are kept', async () => {
   const store = await openTestStore();
   const key = { kid: 'k', key: randomBytes(32) };
   const paths: string[] = [];
@@ -169,7 +169,7 @@ test('old drafts are counted in a dry run and removed otherwise; a recent one st
   );
 });
 
-test('the verification names every content that an event names and that is missing or damaged', async () => {
+test('the verification reports every content that an event names and that is missing or damaged', async () => {
   const store = await openTestStore();
   const [intact, damaged, missing] = [await put(store, 0), await put(store, 0), '0'.repeat(64)];
   for (const package_digest of [intact, intact, damaged, missing]) await store.append({ package_digest });
@@ -187,7 +187,7 @@ test('the verification names every content that an event names and that is missi
   );
 });
 
-test('the event of an imported skill names its archive', () => {
+test('the event of an imported skill contains the digest of its archive', () => {
   const event = { type: 'SkillImported', data: { package_digest: 'd' } } as unknown as Recorded;
   assert.equal(namedBlobs(event), ['d']);
   assert.equal(namedBlobs({ ...event, type: 'SkillDeleted', data: {} }), []);

@@ -45,7 +45,7 @@ test('annals doctor warns about a clock that differs by more than 2 s, and fails
   match(judge(-5_000).advice!, 'synchronize the clocks');
 });
 
-test('annals doctor reads the clock of the service from the header Date, which has whole seconds', async () => {
+test('annals doctor compares clocks correctly although the Date header of the service has only whole seconds', async () => {
   const measured = async (aheadMs: number) =>
     (await serviceClock(`http://127.0.0.1:${await startService({}, new Date(Date.now() + aheadMs))}`))!.differenceMs;
   is(await measured(0), 0);
@@ -54,7 +54,7 @@ test('annals doctor reads the clock of the service from the header Date, which h
   is(await serviceClock('http://127.0.0.1:1'), null);
 });
 
-test('annals doctor reports when the certificate of PUBLIC_URL expires, and that this machine does not trust it', async () => {
+test('annals doctor reports the expiry date of the certificate of PUBLIC_URL, and warns if this machine does not trust it', async () => {
   const expired = await checkCertificate(await startTlsService(0));
   is(expired.level, 'fail');
   match(expired.message, /^expired at /);
@@ -68,7 +68,7 @@ test('annals doctor reports when the certificate of PUBLIC_URL expires, and that
   });
 });
 
-test('annals doctor checks that PUBLIC_URL is reachable and leads to this platform', async () => {
+test('annals doctor checks that PUBLIC_URL is reachable and belongs to this platform', async () => {
   const check = async (body: object) => checkPublicUrl(`http://127.0.0.1:${await startService(body)}`, true, EXPECTED);
   is((await check({ degraded: [], platform: 'ours' })).level, 'ok');
   const other = await check({ degraded: [], platform: 'theirs' });
@@ -81,7 +81,7 @@ test('annals doctor checks that PUBLIC_URL is reachable and leads to this platfo
   is((await checkPublicUrl('http://127.0.0.1:4100', false, EXPECTED)).level, 'none');
 });
 
-test('annals doctor says if it cannot find out how often the server at NATS_URL flushes messages to the disk', async () => {
+test('annals doctor reports if it cannot determine how often the server at NATS_URL flushes messages to the disk', async () => {
   const { dir } = createTempDirectory();
   match((await checkSyncInterval(dir, 'nats://127.0.0.1')).message, /^not looked at: the server of NATS_URL does not report it/);
   match((await checkSyncInterval(dir, undefined)).message, /^not looked at: .*nats.conf does not exist yet$/);

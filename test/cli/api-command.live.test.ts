@@ -49,7 +49,7 @@ const isUsageError = (run: Promise<unknown>, pattern: RegExp) =>
     },
   );
 
-test('fields become path, query, headers and a JSON body with the types of the operation', async () => {
+test('annals api sends each field as path, query, header or JSON body parameter, with the type that the operation defines', async () => {
   const created = await inTenant('createAgent', '--name', 'Reviewer', '--slug', 'reviewer', '--is-admin-only', '--description', 'null');
   assert.equal([created.code, created.err], [0, '']);
   const agent = JSON.parse(created.out) as Json;
@@ -67,7 +67,7 @@ test('fields become path, query, headers and a JSON body with the types of the o
   assert.match(late.err, /^412 .+\n {2}request id: /);
 });
 
-test('repeated options are a list, a list in brackets is JSON, and a body that is a list comes from --json', async () => {
+test('annals api accepts repeated options and JSON in brackets as lists, and --json for a body that is a list', async () => {
   const agent = (JSON.parse((await inTenant('listAgents')).out) as Json[])[0]!;
   const connect = [
     'connectWebhookIntegration',
@@ -91,7 +91,7 @@ test('repeated options are a list, a list in brackets is JSON, and a body that i
   assert.equal([replaced.code, (JSON.parse(replaced.out) as Json[]).length], [0, 1], replaced.err);
 });
 
-test('--all reads every page, and a table shows the columns that fit', async () => {
+test('annals api --all reads every page, and the table shows as many columns as fit', async () => {
   for (const n of [1, 2, 3]) await p.send('POST', `${p.tenant}/agents`, { body: { name: `Agent ${n}`, slug: `agent-${n}` } });
   const total = (JSON.parse((await inTenant('listAgents')).out) as Json[]).length;
   assert.is((JSON.parse((await inTenant('listAgents', '--limit', '1', '--all')).out) as Json[]).length, total);
@@ -108,13 +108,13 @@ test('--all reads every page, and a table shows the columns that fit', async () 
   );
 });
 
-test('a problem is printed with its fields and request id, and the exit code is 1', async () => {
+test('if the API answers with a problem, annals api prints its fields and the request id, and exits with 1', async () => {
   const { code, out, err } = await inTenant('createAgent', '--name', 'X', '--slug', 'NOT A SLUG');
   assert.equal([code, out], [1, '']);
   assert.match(err, /^422 .+\n {2}\/slug: .+\n {2}request id: \S+$/s);
 });
 
-test('what cannot be sent is a usage error that names the option or similar operations', async () => {
+test('if annals api cannot send a request, it prints a usage error that names the option, or similar operations', async () => {
   await isUsageError(call('agents'), /no operation agents; similar: /);
   await isUsageError(inTenant('createAgent', '--nonsense', 'x'), /createAgent has no field --nonsense/);
   await isUsageError(inTenant('createAgent', 'stray'), /Unexpected argument stray/);
@@ -125,7 +125,7 @@ test('what cannot be sent is a usage error that names the option or similar oper
   await isUsageError(inTenant('listAgents', '--output', 'xml'), /--output must be json or table/);
 });
 
-test('without an operation all are listed, and the help of one shows its fields, their types and values', async () => {
+test('annals api without an operation lists all; the help of an operation shows its fields with types and allowed values', async () => {
   const { code, out } = await printed(() => listOperations(url));
   assert.is(code, 0);
   assert.match(out, /^createAgent +POST +\/tenant\/\{tenant_id\}\/agents +Create an agent$/m);
@@ -135,7 +135,7 @@ test('without an operation all are listed, and the help of one shows its fields,
   assert.match((await printed(() => describeOperation(url, 'createAgent'))).out, /--name <string> \(required\)/);
 });
 
-test('a file is uploaded by its path', async () => {
+test('annals api uploads the file at a given path', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'annals-api-'));
   const file = join(dir, 'notes.md');
   writeFileSync(file, '# Notes');
@@ -146,7 +146,7 @@ test('a file is uploaded by its path', async () => {
   rmSync(dir, { recursive: true });
 });
 
-test('a shell completes commands, options and the operations of the running platform, and an unknown shell is exit code 2', async () => {
+test('the shell completion offers commands, options and operations of the running platform; an unknown shell exits with 2', async () => {
   const complete = async (...words: string[]) => {
     const env = { PATH: process.env.PATH, ANNALS_URL: url };
     const program = startProgram(process.execPath, [mainFile, 'complete', ...words], { env });
@@ -159,7 +159,7 @@ test('a shell completes commands, options and the operations of the running plat
   assert.is((await complete('tcsh')).code, 2);
 });
 
-test('the command reads ANNALS_URL and ANNALS_KEY, and a platform that is down is one line with exit code 1', async () => {
+test('annals api reads ANNALS_URL and ANNALS_KEY, and prints one line and exits with 1 if the platform is down', async () => {
   const key = p.key;
   const env = { PATH: process.env.PATH, ANNALS_URL: `${url}/`, ANNALS_KEY: key };
   const listed = startProgram(process.execPath, [mainFile, 'api', 'listAgents', '--tenant-id', tenant], { env });

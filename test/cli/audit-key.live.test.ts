@@ -32,7 +32,7 @@ const hasSigned = ({ public_key }: Key, text: string, signature: string): boolea
     Buffer.from(signature, 'base64url'),
   );
 
-test('annals audit rotate-key replaces the signing key twice; each key is signed by the one before, and the newest signs', () =>
+test('annals audit rotate-key replaces the signing key; after two rotations, each key is signed with the previous one, and heads with the newest', () =>
   onPlatform(async (platform) => {
     const log = openLog(platform.serviceVariables().EVENTSTORE_URL!);
     try {

@@ -32,7 +32,7 @@ const preview = async (args: Partial<PreviewArguments>, { json = false, key = p.
   }
 };
 
-test('a draft is printed line by line with its local time, and a suppressed time with the reason and the blackout', async () => {
+test('annals cron preview prints each run of a draft with its local time, and for a suppressed run the reason and the blackout', async () => {
   const shown = JSON.parse((await preview({ cron: '0 9 * * *', zone: 'Europe/Berlin' }, { json: true })).lines[0]!) as Json[];
   const [first, second] = shown.map(({ due_at }) => String(due_at)) as [string, string];
   const local = (instant: string) => Temporal.Instant.from(instant).toZonedDateTimeISO('Europe/Berlin');
@@ -54,7 +54,7 @@ test('a draft is printed line by line with its local time, and a suppressed time
   await p.send('DELETE', `${p.tenant}/cron-blackouts/${id}`);
 });
 
-test('intervals, daily times and single times are drafts, too, and a job is previewed by its id', async () => {
+test('annals cron preview accepts intervals, daily times and single times as drafts, and the id of an existing job', async () => {
   assert.is((await preview({ every: '90', count: '3' })).lines.length, 3);
   assert.match((await preview({ daily: '07:30', count: '1' })).lines[0]!, / 07:30:00 UTC {2}fires$/);
   assert.equal((await preview({ at: '2126-03-14T09:26:53Z' })).lines, ['2126-03-14T09:26:53.000Z  Thu 2126-03-14 09:26:53 UTC  fires']);
@@ -72,7 +72,7 @@ test('intervals, daily times and single times are drafts, too, and a job is prev
   assert.match(lines[0]!, / {2}Mon \d{4}-\d\d-\d\d 06:15:00 Asia\/Tokyo {2}fires$/);
 });
 
-test('wrong arguments are usage errors', async () => {
+test('annals cron preview with wrong arguments prints a usage error', async () => {
   const wrong: Partial<PreviewArguments>[] = [
     ...[{ agent: undefined, cron: '* * * * *' }, {}, { cron: '* * * * *', daily: '09:00' }, { every: 'x' }, { zone: 'UTC' }],
     ...[

@@ -54,7 +54,7 @@ test('annals demo starts its own platform even if ANNALS_URL and ANNALS_KEY are 
     is(existsSync('/nonexistent'), false);
   }));
 
-test('if the demo is interrupted, it still deletes what it has created on a running platform', () =>
+test('if annals demo is interrupted on a running platform, it still deletes what it has created', () =>
   withPlatform(async (platform) => {
     const key = await superAdminKey(platform);
     const before = [await resourcesOf(platform, key), demoDirectories()];

@@ -54,7 +54,7 @@ test('before the first start, annals doctor reports no failure, and says which p
     not.match(output, /FAIL/);
   }));
 
-test('annals doctor gives separate advice for a master key file that is missing, wrong, too short or readable by others, and reports all its problems at once', () =>
+test('annals doctor names each problem of a master key file (missing, wrong, too short, readable by others) with its own advice', () =>
   onPlatform(async (platform) => {
     const file = join(platform.data, 'other.key');
     const keyFinding = async () => (await examine(platform, { MASTER_KEY_FILE: file })).of('master key');
@@ -78,7 +78,7 @@ test('annals doctor gives separate advice for a master key file that is missing,
     chmodSync(own, 0o600);
   }));
 
-test('annals doctor reports the last backup, a service that belongs to another platform, and the parts that it could not check', () =>
+test('annals doctor reports the age of the last backup, services that belong to another platform, and parts that it could not check', () =>
   onPlatform(async (platform) => {
     await eventually('every check passes', async () => (await examine(platform)).code === 0);
     const { of: healthy } = await examine(platform);

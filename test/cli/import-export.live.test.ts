@@ -24,7 +24,7 @@ const runImport = async (data: string, words: readonly string[], variables: Node
 
 type Json = Record<string, unknown>;
 
-test('a tenant with one resource of every type is exported', async () => {
+test('an export of a tenant with one resource of every type succeeds', async () => {
   const dataset = await createDataset();
   const { tenants } = (await dataset.send('GET', '/me', { key: dataset.keys.owner })).body as { tenants: { id: string }[] };
   await dataset.waitForProjections();
@@ -35,7 +35,7 @@ test('a tenant with one resource of every type is exported', async () => {
   await dataset.close();
 });
 
-test('an import without --inspect, of no file, of a changed file, or into a configured event store is refused and creates nothing', async () => {
+test('an import without --inspect, of a missing or changed file, or into a configured event store is refused and creates nothing', async () => {
   const data = join(dir, 'refused');
   const changed = join(dir, 'changed.jsonl');
   writeFileSync(changed, '{"line":1}\n');
@@ -54,7 +54,7 @@ test('an import without --inspect, of no file, of a changed file, or into a conf
   }
 });
 
-test('an import into a data directory with a platform is refused', async () => {
+test('an import into a data directory that already contains a platform is refused', async () => {
   const data = join(dir, 'occupied');
   mkdirSync(join(data, 'store'), { recursive: true });
   const refused = await runImport(data, [file, '--inspect']);
@@ -62,7 +62,7 @@ test('an import into a data directory with a platform is refused', async () => {
   assert.not(existsSync(join(data, 'inspection.json')), 'the platform must not become one for inspection');
 });
 
-test('an imported tenant can be read with the printed key, cannot be changed, and nothing in it acts', () =>
+test('an imported tenant can be read with the printed key, refuses changes, and has no effects on the outside', () =>
   withTempDirectory(async (place) => {
     const imported = await runImport(join(place, 'data'), [file, '--inspect']);
     assert.is(imported.code, 0, imported.output);

@@ -39,7 +39,7 @@ const given = async () => {
   return { log, masterKeyFile, addKey, startRotation, finding: () => keyFinding(log, masterKeyFile) };
 };
 
-test('the ages of the master key and of the oldest data key are shown', async () => {
+test('doctor shows the ages of the master key and of the oldest data key', async () => {
   const p = await given();
   await p.addKey('other', daysAgo(89));
   const { level, message } = await p.finding();
@@ -55,7 +55,7 @@ test('the check warns about a data key that is older than 90 days, and names the
   match(message, /^1 data keys? .*older than 90 days/);
 });
 
-test('a rotation that is in progress for more than an hour is a warning; one that has just started is none', async () => {
+test('doctor warns about a rotation that is in progress for more than an hour, but not about one that has just started', async () => {
   const p = await given();
   await p.startRotation(new Date(Date.now() - 60_000).toISOString());
   is((await p.finding()).level, 'ok');
@@ -66,7 +66,7 @@ test('a rotation that is in progress for more than an hour is a warning; one tha
   match((await old.finding()).advice!, /^start annals work/);
 });
 
-test('keys that need another master key are a warning', async () => {
+test('doctor warns about data keys that are encrypted with another master key', async () => {
   const p = await given();
   await p.addKey('other', daysAgo(1), 'oldKeyId');
   const { level, message, advice } = await p.finding();
@@ -74,7 +74,7 @@ test('keys that need another master key are a warning', async () => {
   match(message, /^1 of 5 keys need an older master key than /);
 });
 
-test('without the master key of the log, and before the first start, the keys are not looked at', async () => {
+test('without the master key of the log, and before the first start, doctor skips the check of key ages', async () => {
   const p = await given();
   writeFileSync(p.masterKeyFile, Buffer.alloc(32));
   is((await p.finding()).level, 'none');

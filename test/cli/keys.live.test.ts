@@ -107,7 +107,7 @@ test('annals keys new prints an API key that the first start uses as ANNALS_ADMI
     not.match(output, second);
   }));
 
-test('annals keys reports which of its arguments is missing or unexpected', async () => {
+test('annals keys names the argument that is missing or unexpected', async () => {
   for (const [words, wrong] of [
     [['keys', 'create'], '--super-admin is missing'],
     [['keys', 'create', '--super-admin', '--name'], '--name needs a value'],

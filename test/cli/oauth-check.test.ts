@@ -24,16 +24,16 @@ const startProvider = async (status: number, body: object, headers: Record<strin
   return { check };
 };
 
-test('without an OAuth client, the doctor does not look at providers', async () =>
+test('without an OAuth client, doctor sends no request to a provider', async () =>
   assert.is((await checkOAuth({ ...config, oauth: {} }, providers)).level, 'none'));
 
-test('a provider that knows the client and its secret is ok, and was asked once', async () => {
+test('if the provider accepts the OAuth client and its secret, the check passes after a single request', async () => {
   const before = server.requests.length;
   assert.equal(await checkOAuth(config, providers), { level: 'ok', message: 'Test: the client is accepted', advice: null });
   assert.is(server.requests.length, before + 1);
 });
 
-test('a wrong secret fails and names the variables, but not the secret', async () => {
+test('if the secret of an OAuth client is wrong, the check fails and names the variables, but does not print the secret', async () => {
   const wrong = { clientId: OAUTH_CLIENT.clientId, clientSecret: 'a wrong secret' };
   const found = await checkOAuth({ ...config, oauth: { test: wrong } }, providers);
   assert.equal(
@@ -42,17 +42,17 @@ test('a wrong secret fails and names the variables, but not the secret', async (
   );
 });
 
-test('a client that is refused by a challenge for HTTP Basic fails, too', async () => {
+test('if the provider refuses an OAuth client with an HTTP Basic challenge, the check fails, too', async () => {
   const { check } = await startProvider(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="test"' });
   assert.is((await check()).level, 'fail');
 });
 
-test("GitHub's answer to a wrong client, which has status 200, fails, and its answer to an unknown token is ok", async () => {
+test("the check fails on GitHub's answer to a wrong client, which has status 200, and passes on its answer to an unknown token", async () => {
   assert.is((await (await startProvider(200, { error: 'incorrect_client_credentials' })).check()).level, 'fail');
   assert.is((await (await startProvider(200, { error: 'bad_refresh_token' })).check()).level, 'ok');
 });
 
-test('a provider that does not answer, or answers with 503, fails', async () => {
+test('if the provider does not answer, or answers with 503, the check of the OAuth client fails', async () => {
   const { level, message, advice } = await checkOAuth(config, { test: { ...server.provider, tokenUrl: 'http://127.0.0.1:1/token' } });
   assert.equal([level, message, advice], ['fail', 'Test does not answer', 'allow connections to 127.0.0.1:1']);
   assert.is((await (await startProvider(503, {})).check()).message, 'Test does not answer');
@@ -64,7 +64,7 @@ test('the check warns about a client for a provider that the platform does not k
   assert.match(advice!, 'test, basic');
 });
 
-test('an OpenID issuer that answers is ok, one that does not fails, and none is not looked at', async () => {
+test('the check of the OpenID issuer passes if it answers, fails if it does not, and is skipped if none is configured', async () => {
   const issuer = { oidcAudience: 'annals', oidcClientId: undefined, oidcClientSecret: undefined };
   assert.is((await checkSignIn({ ...issuer, oidcIssuer: undefined })).level, 'none');
   assert.is((await checkSignIn({ ...issuer, oidcIssuer: server.url })).level, 'ok');

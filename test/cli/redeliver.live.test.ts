@@ -44,7 +44,7 @@ const runnerOf = async (platform: Platform, { tenant, agent }: { tenant: string;
 
 const SINCE = ['--outcome', 'dead', '--since', '2026-01-01T00:00:00Z'];
 
-test('annals deliveries redeliver sends each dead delivery again only once, even if the worker process is killed and the same command is run again', () =>
+test('annals deliveries redeliver sends each dead delivery again only once, even if the worker process is killed and the command is repeated', () =>
   withPlatform(async (platform) => {
     const run = (...words: string[]): Promise<Result> => annals(['deliveries', 'redeliver', ...words], { ANNALS_DATA: platform.data });
     const sent = await sendDeliveries(platform, 'a', 3);

@@ -106,7 +106,7 @@ test('messages that the broker has lost are found and sent again once, with thei
     await log.close();
   }));
 
-test('annals redrive sends each lost message again only once, and leaves alone what waits at the broker', () =>
+test('annals redrive sends each lost message again only once, and does not touch messages that still wait at the broker', () =>
   withPlatform(async (platform) => {
     const [lost, waiting] = [await sendDeliveries(platform, 1, 3), await sendDeliveries(platform, 1, 2)];
     await eventually('all are published', async () => (await isPublished(platform, lost)) && (await isPublished(platform, waiting)));

@@ -34,14 +34,14 @@ const streamsOf = async (options: object): Promise<string[]> => {
   return lines.filter((line) => line.startsWith('{')).map((line) => (JSON.parse(line) as { stream: string }).stream);
 };
 
-test('replay --at prints what had happened by the position of a decision, and nothing that happened later', async () => {
+test('annals replay --at prints the events up to the position of a decision, and no later ones', async () => {
   const at = tokenOf(position);
   assert.equal(await streamsOf({ at }), [`blackout-${TENANT}.one`, `cronrun-${TENANT}.run`]);
   assert.equal(await streamsOf({ at, type: 'BlackoutDeclared' }), [`blackout-${TENANT}.one`]);
   assert.equal((await streamsOf({ type: 'BlackoutDeclared' })).length, 2);
 });
 
-test('replay --at cannot be combined with --to or --follow, and refuses a malformed position', async () => {
+test('annals replay --at refuses a malformed position, and the options --to and --follow', async () => {
   for (const options of [{ at: '1:1', to: '2:2' }, { at: '1:1', follow: true }, { at: 'yesterday' }])
     await streamsOf(options).then(
       () => assert.unreachable(JSON.stringify(options)),

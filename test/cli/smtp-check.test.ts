@@ -17,31 +17,31 @@ await new Promise<void>((resolve) => server.server.once('listening', () => resol
 const { port } = server.server.address() as AddressInfo;
 const urlOf = (password: string) => `smtp://annals:${password}@127.0.0.1:${port}`;
 
-test('without SMTP_URL and SMTP_LISTEN, the doctor does not look at mail', async () => {
+test('without SMTP_URL and SMTP_LISTEN, doctor skips the check of mail', async () => {
   assert.is((await checkSmtp({ smtpUrl: undefined })).level, 'none');
   assert.is((await checkMailReceiver({ smtpListen: undefined })).level, 'none');
 });
 
-test('a mail server that accepts the user and the password is ok', async () =>
+test('if the mail server accepts the user and the password, the check passes', async () =>
   assert.equal(await checkSmtp({ smtpUrl: urlOf('right') }), {
     level: 'ok',
     message: `127.0.0.1:${port} accepts mail from this platform`,
     advice: null,
   }));
 
-test('a mail server that refuses the password fails, and the message does not contain it', async () => {
+test('if the mail server refuses the password, the check fails and does not print the password', async () => {
   const { level, message, advice } = await checkSmtp({ smtpUrl: urlOf('wrong-secret') });
   assert.equal([level, advice], ['fail', 'correct the user and the password in SMTP_URL']);
   assert.not.match(message, 'wrong-secret');
 });
 
-test('a mail server that is not there fails, and the doctor says what to do', async () => {
+test('if no mail server answers, the check fails and gives advice', async () => {
   const { level, message, advice } = await checkSmtp({ smtpUrl: 'smtp://127.0.0.1:1' });
   assert.equal([level, message], ['fail', 'the mail server does not answer']);
   assert.match(advice!, 'SMTP_URL');
 });
 
-test('a receiver that greets is ok; nothing and another service at its address fail', async () => {
+test('if a mail receiver greets at SMTP_LISTEN, the check passes; it fails if nothing or another service listens there', async () => {
   assert.is((await checkMailReceiver({ smtpListen: { host: '127.0.0.1', port } })).level, 'ok');
   assert.is((await checkMailReceiver({ smtpListen: { host: '127.0.0.1', port: 1 } })).level, 'fail');
   const other = createServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));

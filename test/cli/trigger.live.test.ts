@@ -22,7 +22,7 @@ const agent = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Revi
 
 // Twilio signs the URL, and this server has another one than its platform.
 for (const provider of PROVIDERS.filter((one) => one !== 'discord' && one !== 'twilio'))
-  test(`${provider}: a sample with the right secret is accepted (exit code 0), with a wrong one refused (1)`, async () => {
+  test(`annals trigger sends a signed sample of ${provider}: with the right secret it exits with 0, with a wrong one with 1`, async () => {
     const { secret } = SIGNERS[provider];
     const body = { provider, agent_id: agent, label: 'Code', secret };
     const hook = ((await p.send('POST', `${p.tenant}/webhook-integrations`, { body })).body as Json).id;
@@ -33,7 +33,7 @@ for (const provider of PROVIDERS.filter((one) => one !== 'discord' && one !== 't
     assert.is(p.eventsOf('WebhookAccepted').length, before + 1);
   });
 
-test('a wrong provider, event, URL or a missing secret is a usage error, and a server that is down the exit code 1', async () => {
+test('annals trigger with a wrong provider, event or URL, or without a secret, prints a usage error; if the server is down, it exits with 1', async () => {
   const right = { provider: 'github', url: origin, secret: 'x' };
   const wrong = [{ provider: 'none' }, { event: 'none' }, { url: 'none' }, { secret: undefined }, { provider: 'discord' }];
   for (const change of wrong)

@@ -40,7 +40,7 @@ const statusOf = async (platform: Platform): Promise<Status> => {
 
 const masterKey = ({ data }: Platform): string => readFileSync(join(data, 'master.key'), 'hex');
 
-test('annals vault rotate without exactly one of --master, --tenant and --due is refused with code 2, and changes nothing', () =>
+test('annals vault rotate exits with 2 and changes nothing unless it gets exactly one of --master, --tenant and --due', () =>
   onPlatform(async (platform) => {
     const before = masterKey(platform);
     for (const [words, problem] of [
@@ -83,7 +83,7 @@ test('with EVENTSTORE_URL, the rotation waits until the operator confirms with -
     is(hooks.length, 1);
   }));
 
-test('a rotation whose command is killed is completed by the worker that runs, and the platform goes on', () =>
+test('if the command of a rotation is killed, the running worker completes the rotation, and the platform keeps working', () =>
   onPlatform(async (platform) => {
     const before = masterKey(platform);
     const killed = start(platform, ['rotate', '--master']);

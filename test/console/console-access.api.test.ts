@@ -45,7 +45,7 @@ const PAGES: Readonly<Record<string, readonly Visitor[]>> = {
 /** The forms of a page that change something of the tenant, and its links to such forms. */
 const changesIn = (text: string): string[] => [...text.matchAll(/(?:action|href)="(\/console\/run\/[^"?]+)/g)].map((found) => found[1]!);
 
-test('each page opens for exactly the roles that may read it, without a refused call', async () => {
+test('each page of the console opens for exactly the roles that may read it, and makes no API call that is refused', async () => {
   await p.recordRefusals();
   const before = p.eventsOf('AccessRefused').length;
   for (const [path, allowed] of Object.entries(PAGES))
@@ -58,7 +58,7 @@ test('each page opens for exactly the roles that may read it, without a refused 
   assert.is(p.eventsOf('AccessRefused').length, before);
 });
 
-test('an AUDITOR sees no form that changes something, an OWNER does', async () => {
+test('the console shows forms for changes to an OWNER, but not to an AUDITOR', async () => {
   for (const [path, allowed] of Object.entries(PAGES)) {
     if (!allowed.includes('AUDITOR')) continue;
     assert.equal(changesIn((await p.open(`${p.base}${path}`, sessions.AUDITOR)).text), [], path);
@@ -68,7 +68,7 @@ test('an AUDITOR sees no form that changes something, an OWNER does', async () =
   assert.ok(changesIn((await p.open(`${p.base}/access`)).text).includes('/console/run/changeRolePermissions'));
 });
 
-test('every link to a form on these pages opens', async () => {
+test('every link to a form on the access pages opens the form', async () => {
   for (const path of Object.keys(PAGES)) {
     const { text } = await p.open(`${p.base}${path}`);
     const links = [...text.matchAll(/href="(\/console\/run\/[^"]+)"/g)].map((found) => found[1]!.replaceAll('&amp;', '&'));
@@ -76,7 +76,7 @@ test('every link to a form on these pages opens', async () => {
   }
 });
 
-test('every cell of the matrix shows what the API says', async () => {
+test('every cell of the access matrix in the console matches the effective permissions from the API', async () => {
   const cells = (await p.send('GET', `${p.tenant}/effective-permissions?limit=200`)).body as Access[];
   const { text } = await p.open(`${p.base}/access`);
   const shown = [...text.matchAll(/data-kind="access" data-id="(\w+) (\w+)" data-labels="([^"]*)"/g)].map(
@@ -98,7 +98,7 @@ const answersIn = (text: string): Record<string, string> =>
     ].map(([, id, allowed, rest]) => [`${id} ${allowed}`, rest!]),
   );
 
-test('the explainer names the chain and the deciding event of a yes, and the nearest ways of a no', async () => {
+test('for a granted permission, the explainer names the chain of reasons and the deciding event; for a denied one, the nearest ways to get it', async () => {
   const { user_id } = people.VIEWER;
   const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}`);
   const found = answersIn(text);
@@ -115,7 +115,7 @@ test('the explainer names the chain and the deciding event of a yes, and the nea
   assert.equal(Object.keys(answersIn(one.text)), ['agent:read true']);
 });
 
-test('each way that the explainer names for a no leads to a yes', async () => {
+test('each change that the explainer suggests for a denied permission indeed grants it', async () => {
   const { user_id } = people.MEMBER;
   const labels = ((await p.send('GET', `${p.tenant}/agent-role-permissions`)).body as { roles: { OWNER: string[] } }).roles.OWNER;
   const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}`);
@@ -132,7 +132,7 @@ test('each way that the explainer names for a no leads to a yes', async () => {
     }
 });
 
-test('one event before the deciding one, the explainer answers no', async () => {
+test('one event before the deciding event, the explainer shows the permission as denied', async () => {
   const { user_id } = people.VIEWER;
   const index = p.log.events.findIndex(
     ({ type, data }) => type === 'AgentRoleAssigned' && (data as { user_id: string }).user_id === user_id,
@@ -147,7 +147,7 @@ test('one event before the deciding one, the explainer answers no', async () => 
   assert.ok((await answerAt(index - 1)).includes('agent:read false'));
 });
 
-test('what-if shows who gains and loses what, appends nothing, and links to the form that makes the change', async () => {
+test('the what-if page shows who gains or loses which permissions, appends no event, and links to the form that makes the change', async () => {
   const { user_id } = people.MEMBER;
   const before = p.log.events.length;
   const { text } = await p.open(`${p.base}/agents/${reviewer}/access?user_id=${user_id}&role=MANAGER`);
@@ -160,7 +160,7 @@ test('what-if shows who gains and loses what, appends nothing, and links to the 
   assert.is(p.log.events.length, before);
 });
 
-test('the only OWNER cannot be removed: the list of members says why', async () => {
+test('the list of members does not offer to remove the only OWNER, and gives the reason', async () => {
   const { text } = await p.open(`${p.base}/members`);
   const owner = p.eventsOf('MemberAdded').find(({ data }) => (data as { role: string }).role === 'OWNER')!.data as { user_id: string };
   const row = text.slice(text.indexOf(`data-id="${owner.user_id}"`)).split('</tr>')[0]!;
@@ -168,7 +168,7 @@ test('the only OWNER cannot be removed: the list of members says why', async () 
   assert.not.match(row, /run\/removeMember/);
 });
 
-test('an API key is listed with its last use, from where, its bounds and its expiry', async () => {
+test("the list of API keys shows each key's last use with the IP address, its restrictions and its expiry", async () => {
   await p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'Dashboards', role: 'AUDITOR', read_only: true } });
   await p.waitForProjections();
   const { text } = await p.open(`${p.base}/api-keys`);

@@ -16,7 +16,7 @@ const eventOf = (type: string) => p.eventsOf(type as 'AgentCreated')[0]!;
 const idsIn = (text: string, kind: string): string[] =>
   [...text.matchAll(new RegExp(`<(?:tr|li|div) data-kind="${kind}" data-id="([\\w-]+)"`, 'g'))].map((found) => found[1]!);
 
-test('an entry shows the fields that changed, and its event with causes and effects when it is opened', async () => {
+test('an audit log entry in the console shows the changed fields, and opens to show its event with causes and effects', async () => {
   const updated = eventOf('AgentUpdated');
   const { text } = await p.open(`${p.base}/audit?entry=${updated.event_id}`);
   const entry = text.slice(text.indexOf(`id="e-${updated.event_id}"`)).split('data-kind="audit"')[0]!;
@@ -26,7 +26,7 @@ test('an entry shows the fields that changed, and its event with causes and effe
   assert.match(entry, new RegExp(`<proof-check[^>]*data-event="${updated.event_id}" data-position="${updated.position.commit}:`));
 });
 
-test('the filters of the audit log are in its URL; one without hits offers to clear them', async () => {
+test('the audit page keeps its filters in the URL; without matches, it offers to clear them', async () => {
   const { text } = await p.open(`${p.base}/audit?action=agent.updated&from=&resource_id=${agent}`);
   assert.equal(idsIn(text, 'audit'), [eventOf('AgentUpdated').event_id]);
   assert.match(text, /Filters \(2\)/);
@@ -35,7 +35,7 @@ test('the filters of the audit log are in its URL; one without hits offers to cl
   assert.ok(idsIn((await p.open(`${p.base}/audit?key_id=${key}`)).text, 'audit').length > 0);
 });
 
-test('the event browser lists every audited event of the tenant, the newest or the oldest first', async () => {
+test('the event browser lists every audited event of the tenant, with the newest or the oldest first', async () => {
   const listed = (await p.send('GET', `${p.tenant}/events?limit=50`)).body as { id: string }[];
   const ids = listed.map(({ id }) => id);
   assert.equal(idsIn((await p.open(`${p.base}/events?order=oldest`)).text, 'event'), ids);

@@ -34,14 +34,14 @@ test('the list counts deliveries by outcome, with the same numbers for every out
   assert.match(filtered, new RegExp(`data-id="${rejected}"`));
 });
 
-test('the chart shows the time of the filters, and each bar leads to its part of it', async () => {
+test('the chart of deliveries covers the selected period, and each bar links to the deliveries of its part', async () => {
   const html = await pageOf('/deliveries?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z');
   assert.match(html, /<chart-brush data-from="2026-01-01T00:00:00.000Z" data-to="2026-01-03T00:00:00.000Z">/);
   assert.match(html, /from=2026-01-01T00%3A00%3A00.000Z&amp;to=2026-01-01T01%3A00%3A00.000Z/);
   assert.match(html, /No delivery matches/);
 });
 
-test('a filter that the API refuses shows its problem in place of the list, with the chart and the frame', async () => {
+test('if the API refuses a filter, the page shows the problem in place of the list, and keeps the chart and the navigation', async () => {
   const answer = await p.open(`${p.base}/deliveries?from=yesterday`);
   assert.match(answer.text, /data-problem/);
   assert.match(answer.text, /<h1/);
@@ -49,7 +49,7 @@ test('a filter that the API refuses shows its problem in place of the list, with
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-test('a delivery shows its trace id, and those links of the tenant whose placeholders have a value', async () => {
+test('a delivery shows its trace id, and only those external links of the tenant for which it has all values', async () => {
   const external_links = [
     { label: 'Trace <1>', url: 'https://traces.example.com/trace/{trace_id}?tenant={tenant_id}' },
     { label: 'Logs', url: 'https://logs.example.com/?q={delivery_id}' },
@@ -76,7 +76,7 @@ test('a delivery shows its trace id, and those links of the tenant whose placeho
   assert.not.match(await pageOf(`/deliveries/${accepted}`), /logs\.example\.com/);
 });
 
-test('an external link is refused with 422 unless it is an http or https URL without a password, and with known placeholders after the host', async () => {
+test('an external link gets 422 unless it is an http(s) URL without a password, and with known placeholders only after the host', async () => {
   const statusOf = async (url: string) => (await p.send('PATCH', p.tenant, { body: { external_links: [{ label: 'A', url }] } })).status;
   for (const url of [
     'javascript:alert(1)',
@@ -94,7 +94,7 @@ test('an external link is refused with 422 unless it is an http or https URL wit
   assert.is((await p.send('PATCH', p.tenant, { body: { external_links: [] } })).status, 200);
 });
 
-test('a forged request shows its reason and no body, in the list and on the page of problems', async () => {
+test('for a forged delivery, the list and the page of problems show the reason and no body', async () => {
   const detail = await pageOf(`/deliveries/${rejected}`);
   const reason = /Reason: (signature_\w+)\. No body was stored/.exec(detail)![1]!;
   assert.not.match(detail, /never stored/);
@@ -105,7 +105,7 @@ test('a forged request shows its reason and no body, in the list and on the page
   assert.match(problems, new RegExp(`/deliveries/${rejected}"`));
 });
 
-test('the commands of the signed curl make the signature that the platform accepts, and contain no secret', async () => {
+test('the shown curl commands compute a signature that the platform accepts, and contain no secret', async () => {
   const html = await pageOf(`/deliveries/${accepted}`);
   const command = /data-text="(curl -sf[^"]*)"/.exec(html)![1]!.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
   assert.not.ok(html.includes(SECRET));
@@ -120,12 +120,12 @@ test('the commands of the signed curl make the signature that the platform accep
   assert.ok(lines.includes("x-github-event: pu'sh"), printed);
 });
 
-test('the durations of a trail add up to its total, also if two clocks disagree', () => {
+test('the durations of the steps of a delivery add up to its total, even if two clocks differ', () => {
   const steps = ['10:00:00.000', '10:00:01.500', '10:00:01.000', '10:00:03.000'].map((time) => ({ at: `2026-11-21T${time}Z` }));
   assert.equal(gaps([...steps.slice(0, 2), { at: null }, ...steps.slice(2)]), [null, 1_500, null, 0, 1_500]);
 });
 
-test('the page of a delivery shows the total of its durations', async () => {
+test('the page of a delivery shows the total duration', async () => {
   const html = await pageOf(`/deliveries/${accepted}`);
   const shown = [...html.matchAll(/data-gap="(\d+)"/g)].map((found) => Number(found[1]));
   assert.is(
@@ -135,7 +135,7 @@ test('the page of a delivery shows the total of its durations', async () => {
   assert.ok(shown.length > 0);
 });
 
-test('a member sees neither the problems nor deliveries of agents that they may not read', async () => {
+test('a member sees neither the page of problems nor deliveries of agents that they may not read', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER')).key);
   assert.is((await p.open(`${p.base}/deliveries/problems`, member)).status, 404);
   const list = await pageOf('/deliveries', member);

@@ -33,7 +33,7 @@ const withField = (fields: URLSearchParams, name: string, value: string): URLSea
 
 const agentNow = async () => (await p.send('GET', `${p.tenant}/agents/${agent}`)).body as Record<string, unknown>;
 
-test('a submitted form leads to the new resource, whose page shows it at once', async () => {
+test('submitting a form that creates a resource leads to the page of the resource, which shows it at once', async () => {
   const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Triage', '/slug': 'triage' }));
   assert.is(answer.status, 303, answer.text);
   const location = answer.headers.get('location')!;
@@ -41,14 +41,14 @@ test('a submitted form leads to the new resource, whose page shows it at once', 
   assert.match((await p.open(location)).text, /<h1[^>]*>.*Triage/);
 });
 
-test('a form that is submitted twice acts once', async () => {
+test('a form that is submitted twice takes effect once', async () => {
   const fields = await fill('createAgent', ofTenant, { '/name': 'Once', '/slug': 'once' });
   const [first, second] = [await submit('createAgent', fields), await submit('createAgent', fields)];
   assert.equal([first.status, second.status], [303, 303]);
   assert.is(second.headers.get('location')!.split('?')[0], first.headers.get('location')!.split('?')[0]);
 });
 
-test('an invalid field has its message beside it, and what was typed is kept', async () => {
+test('if a field of a form is invalid, its message is shown beside it, and all input is kept', async () => {
   const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Bad <name>', '/slug': 'kept-slug' }));
   assert.is(answer.status, 422);
   assert.match(answer.text, /data-pointer="\/name"[\s\S]+value="Bad &lt;name&gt;"[\s\S]+class="field-error"/);
@@ -58,13 +58,13 @@ test('an invalid field has its message beside it, and what was typed is kept', a
   assert.is((await submit('createAgent', corrected)).status, 303);
 });
 
-test('a conflict that no field has is shown above the form, and what was typed is kept', async () => {
+test('if the API refuses a form without naming a field, the error is shown above the form, and all input is kept', async () => {
   const answer = await submit('createAgent', await fill('createAgent', ofTenant, { '/name': 'Again', '/slug': 'reviewer' }));
   assert.is(answer.status, 409);
   assert.match(answer.text, /data-problem[\s\S]+value="Again"/);
 });
 
-test('a form shows the present values and sends only the fields that were changed', async () => {
+test('a form shows the present values, and submits only the fields that were changed', async () => {
   const before = p.eventsOf('AgentUpdated').length;
   const answer = await submit('updateAgent', await fill('updateAgent', ofAgent, { '/description': 'Reads diffs' }));
   assert.is(answer.headers.get('location')!.split('?')[0], `${p.base}/agents/${agent}`);
@@ -76,7 +76,7 @@ test('a form shows the present values and sends only the fields that were change
   assert.match((await p.open(`/console/run/updateAgent?${ofAgent}`)).text, /Reads diffs/);
 });
 
-test('the second of two forms of the same resource gets three columns, and saves on top of the first', async () => {
+test('if two people edit a resource, the second gets three columns with both versions and the original, and can save on top of the first', async () => {
   const [one, other] = [
     await fill('updateAgent', ofAgent, { '/description': 'From one tab' }),
     await fill('updateAgent', ofAgent, { '/description': 'From another tab', '/initial_greeting': 'Hello' }),
@@ -94,7 +94,7 @@ test('the second of two forms of the same resource gets three columns, and saves
   assert.equal([description, initial_greeting], ['From another tab', 'Hello']);
 });
 
-test('a conflict in which both wanted the same counts as saved', async () => {
+test('if two people change a field to the same value, the second submission counts as saved', async () => {
   const forms = [
     await fill('updateAgent', ofAgent, { '/description': 'Same' }),
     await fill('updateAgent', ofAgent, { '/description': 'Same' }),
@@ -102,7 +102,7 @@ test('a conflict in which both wanted the same counts as saved', async () => {
   for (const form of forms) assert.is((await submit('updateAgent', form)).status, 303);
 });
 
-test('a one-time secret is in the answer to its request only', async () => {
+test('a one-time secret is shown only in the response to the request that created it', async () => {
   const fields = await fill('createApiKey', ofTenant, { '/name': 'CI' });
   const answer = await submit('createApiKey', fields);
   assert.is(answer.status, 200);
@@ -114,14 +114,14 @@ test('a one-time secret is in the answer to its request only', async () => {
   assert.not.ok(again.text.includes(key));
 });
 
-test('a secret that was typed is not in the page that asks for a correction', async () => {
+test('if a form is shown again for correction, it does not contain the secret that was typed', async () => {
   const typed = { '/provider': 'github', '/agent_id': agent, '/label': '', '/secret': 'my-own-secret-value' };
   const answer = await submit('connectWebhookIntegration', await fill('connectWebhookIntegration', ofTenant, typed));
   assert.is(answer.status, 422);
   assert.not.match(answer.text, /my-own-secret-value/);
 });
 
-test('a link fills in the fields of a form, but no secret', async () => {
+test('a link can fill in the fields of a form, except secrets', async () => {
   const { text } = await p.open(
     `/console/run/connectWebhookIntegration?${ofTenant}&provider=github&label=docs&agent_id=${agent}&secret=abc-leak`,
   );
@@ -130,7 +130,7 @@ test('a link fills in the fields of a form, but no secret', async () => {
   assert.not.match(text.replaceAll(/return_to" value="[^"]*"/g, ''), /abc-leak/);
 });
 
-test('the rows of a list can be added, removed and moved without script', async () => {
+test('rows of a list in a form can be added, removed and moved without JavaScript', async () => {
   const added = await submit('replaceGuardrails', await fill('replaceGuardrails', ofTenant, { _add: '/' }));
   assert.is(added.status, 200);
   const rule = { '/0/name': 'no-keys', '/0/kind': 'pattern', '/0/action': 'block', '/0/options/pattern': 'AKIA[0-9A-Z]{16}' };
@@ -151,13 +151,13 @@ test('the rows of a list can be added, removed and moved without script', async 
   assert.is(((await p.send('GET', `${p.tenant}/guardrails`)).body as unknown[]).length, 1);
 });
 
-test('an operation that changes nothing shows its answer above the form', async () => {
+test('if an operation without changes is run by its form, its answer is shown above the form', async () => {
   const answer = await submit('testRedactionPatterns', await fill('testRedactionPatterns', ofTenant, { '/text': 'mail ada@example.com' }));
   assert.is(answer.status, 200, answer.text);
   assert.match(answer.text, /class="card answer"/);
 });
 
-test('a delivery is sent again by its form', async () => {
+test('a delivery can be sent again by its form', async () => {
   const integration = await createIntegration(p, agent);
   const { id } = (await deliver(p, integration, 'push', { a: 1 })) as { id: string };
   const answer = await submit('redeliverDelivery', await fill('redeliverDelivery', `${ofTenant}&delivery_id=${id}`));
@@ -165,7 +165,7 @@ test('a delivery is sent again by its form', async () => {
   assert.match(answer.headers.get('location')!, new RegExp(`/deliveries/${id}`));
 });
 
-test('a deleted resource leads to the page above it', async () => {
+test('after a resource is deleted by its form, the browser is led to the parent page', async () => {
   const id = await createAgent(p, 'Short lived');
   const answer = await submit('deleteAgent', await fill('deleteAgent', `${ofTenant}&agent_id=${id}`));
   assert.equal([answer.status, answer.headers.get('location')!.split('?')[0]], [303, `${p.base}/agents`]);
@@ -178,7 +178,7 @@ const press = async (path: string, operation: string) => {
   return submit(operation, submittedBy(form));
 };
 
-test('the buttons of an agent pause and activate it', async () => {
+test('an agent can be paused and activated by the buttons on its page', async () => {
   const path = `${p.base}/agents/${agent}`;
   assert.is((await press(path, 'updateAgent')).headers.get('location')!.split('?')[0], path);
   assert.is((await agentNow()).is_active, false);
@@ -186,7 +186,7 @@ test('the buttons of an agent pause and activate it', async () => {
   assert.is((await agentNow()).is_active, true);
 });
 
-test('a favorite comes first in the list of agents', async () => {
+test('a favorite agent comes first in the list of agents', async () => {
   const id = await createAgent(p, 'Zz last by name');
   await createAgent(p, 'Newer');
   const namesIn = (text: string) => [...text.matchAll(/data-kind="agent" data-id="(\w+)"/g)].map((found) => found[1]);
@@ -203,7 +203,7 @@ const addModel = async (slug: string): Promise<string> => {
   return (body as { id: string }).id;
 };
 
-test('a model is moved up in the chain by its button', async () => {
+test('a model can be moved up in the chain by its button', async () => {
   const [one, other] = [await addModel('one'), await addModel('other')];
   const chain = `${p.tenant}/agents/${agent}/models`;
   await p.send('PUT', chain, { body: { model_ids: [one, other] } });
@@ -217,7 +217,7 @@ test('a model is moved up in the chain by its button', async () => {
   assert.equal(fields.getAll('/model_ids').slice(0, 2), [other, one], 'the form shows the present chain');
 });
 
-test('a runner key is made, listed and revoked on the tab of the runner', async () => {
+test('a runner key can be created, listed and revoked on the runner tab of an agent', async () => {
   const path = `${p.base}/agents/${agent}/runner`;
   const made = await submit('createRunnerKey', await fill('createRunnerKey', `${ofAgent}&return_to=${path}`, { '/name': 'laptop' }));
   assert.match(made.text, /ann_[0-9A-Za-z]{8}_/);
@@ -226,7 +226,7 @@ test('a runner key is made, listed and revoked on the tab of the runner', async 
   assert.match((await p.open(path)).text, /No runner keys/);
 });
 
-test('the form of an operation that the visitor may not call looks like an unknown page, for reads and for unknown names too', async () => {
+test('a form of an operation that the visitor may not call, or of a read or unknown operation, gets the same page as an unknown URL', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'forms@example.com')).key);
   const urls = [`inviteMember?${ofTenant}`, `updateAgent?${ofAgent}`, `listAgents?${ofTenant}`, `constructor?${ofTenant}`];
   for (const url of urls) assert.is((await p.open(`/console/run/${url}`, member)).status, 404, url);
@@ -239,7 +239,7 @@ test('the form of an operation that the visitor may not call looks like an unkno
   assert.is(answer.status, 404);
 });
 
-test('a form from another site changes nothing', async () => {
+test('a form that another site submits is refused and changes nothing', async () => {
   const fields = await fill('updateAgent', ofAgent, { '/description': 'Forged' });
   for (const headers of [
     { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
@@ -249,7 +249,7 @@ test('a form from another site changes nothing', async () => {
   assert.is.not((await agentNow()).description, 'Forged');
 });
 
-test('every change of a tenant has a form that the owner can open', async () => {
+test('every operation that changes a tenant has a form that the OWNER can open', async () => {
   const operations = Object.entries(operationsOf({} as never)).filter(
     ([, row]) =>
       !isRead(row) && typeof row.permit === 'string' && row.permit.startsWith('tenant:') && /^\/tenant\/:tenant_id\/[\w-]+$/.test(row.path),

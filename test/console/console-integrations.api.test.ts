@@ -26,14 +26,14 @@ const sendOn = (secret: string, n: number) => deliver(p, integration, 'push', { 
 const buttonOf = (html: string, operation: string): string =>
   new RegExp(`<button type="button"([^>]*) popovertarget="confirm-${operation}-[^"]*"`).exec(html)?.[1] ?? 'none';
 
-test('the list shows an integration as text, with its deliveries of the last day', async () => {
+test('the list of integrations shows names as plain text, and the deliveries of the last day', async () => {
   await deliver(p, integration, 'push', { zen: 'Keep it logically awesome.' });
   const html = await openUntil(`${p.base}/integrations`, /Last delivery[\s\S]*relative-time/);
   assert.match(html, /annals\/&lt;b&gt;core&lt;\/b&gt;/);
   assert.match(html, new RegExp(`data-kind="integration" data-id="${integration}"`));
 });
 
-test('the page shows the address with copy, the set-up steps of the provider, and no secret', async () => {
+test('the page of an integration shows its address with a copy button and the set-up steps of the provider, but no secret', async () => {
   const { text } = await p.open(path);
   assert.match(text, new RegExp(`data-text="http://annals.test/hooks/inbound/${integration}"`));
   assert.match(text, /Paste the address as Payload URL/);
@@ -41,7 +41,7 @@ test('the page shows the address with copy, the set-up steps of the provider, an
   assert.is(buttonOf(text, 'dropPreviousWebhookSecret'), 'none');
 });
 
-test('after a rotation, the evidence counts deliveries, and dropping is the main action only while the old secret is unused', async () => {
+test('after a secret rotation, the page counts deliveries by secret, and offers dropping the old secret first only while it is unused', async () => {
   const rotated = await p.send('POST', `${p.tenant}/webhook-integrations/${integration}/rotate-secret`, { body: { secret: NEW_SECRET } });
   assert.is(rotated.status, 200, rotated.text);
   const unused = await openUntil(path, /The old secret was not used since the rotation/);
@@ -55,7 +55,7 @@ test('after a rotation, the evidence counts deliveries, and dropping is the main
   assert.match(buttonOf(used, 'dropPreviousWebhookSecret'), /class="danger"/);
 });
 
-test('dropping the old secret on the page ends the overlap', async () => {
+test('after the old secret is dropped on the page, deliveries signed with it are refused', async () => {
   const fields = { ':tenant_id': p.tenant_id, ':id': integration, _key: crypto.randomUUID(), _return: path };
   const dropped = await p.submit('/console/run/dropPreviousWebhookSecret', fields, OWN_PAGE);
   assert.is(dropped.status, 303, dropped.text.slice(0, 300));
@@ -63,7 +63,7 @@ test('dropping the old secret on the page ends the overlap', async () => {
   await openUntil(path, /It was replaced (?![\s\S]*data-evidence)/);
 });
 
-test('a member without the permission sees the page of an unknown address, and an auditor sees no form', async () => {
+test('for a member without the permission, the integration looks like an unknown page; an AUDITOR sees it without forms', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER')).key);
   assert.is((await p.open(path, member)).status, 404);
   assert.is((await p.open(`${p.base}/integrations`, member)).status, 404);
@@ -72,7 +72,7 @@ test('a member without the permission sees the page of an unknown address, and a
   if (seen.status === 200) assert.not.match(seen.text, /\/console\/run\//);
 });
 
-test('a tenant without integrations is told what one is, with the next step', async () => {
+test('the integrations page of a tenant without integrations explains what one is and names the next step', async () => {
   const empty = await startConsole();
   const { text } = await empty.open(`${empty.base}/integrations`);
   assert.match(text, /data-empty/);

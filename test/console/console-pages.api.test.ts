@@ -32,7 +32,7 @@ const POLICY =
 
 const MAX_PAGE_GZIP = 14_000;
 
-test('every page has the security headers, one h1, and nothing inline or from another host', async () => {
+test('every page of the console has the security headers and one h1, and no inline script or style and nothing from another host', async () => {
   for (const { path } of consolePages) {
     const answer = await p.open(urlOf(path));
     assert.is(answer.status, 200, `${path}: ${answer.text.slice(0, 300)}`);
@@ -52,7 +52,7 @@ test('every page has the security headers, one h1, and nothing inline or from an
   }
 });
 
-test('without a session, every page leads to the sign-in, and from there back to the page', async () => {
+test('without a session, every page of the console redirects to the sign-in, which then leads back to the page', async () => {
   for (const { path } of consolePages) {
     const answer = await p.open(`${urlOf(path)}?a=1`, '');
     assert.is(answer.status, 303, path);
@@ -60,7 +60,7 @@ test('without a session, every page leads to the sign-in, and from there back to
   }
 });
 
-test('a page that the visitor may not see looks like an unknown page', async () => {
+test('a page that the visitor may not see looks the same as an unknown page', async () => {
   const stranger = await p.signIn((await addMember(p, 'MEMBER')).key);
   const unknown = await p.open(`${p.base}/agents/c${'0'.repeat(24)}`, stranger);
   const hidden = await p.open(`${p.base}/agents/${agent}`, stranger);
@@ -72,7 +72,7 @@ test('a page that the visitor may not see looks like an unknown page', async () 
   assert.is(same(nowhere.text), same(unknown.text));
 });
 
-test('the visitor sees links to exactly those pages that they may open', async () => {
+test('the navigation links to exactly the pages that the visitor may open', async () => {
   for (const role of ['ADMIN', 'MEMBER', 'AUDITOR'] as const) {
     const session = await p.signIn((await addMember(p, role, p.tenant_id, `links-${role}@example.com`)).key);
     const { text } = await p.open(p.base, session);
@@ -92,14 +92,14 @@ test('the page of a delivery shows its steps in order, with their durations, and
   assert.match(text, new RegExp(`data-kind="delivery" data-id="${accepted}" data-position="\\d+:\\d+"`));
 });
 
-test('the page of a rejected delivery shows the reason and no payload', async () => {
+test('the page of a rejected delivery shows the reason but no payload', async () => {
   const { text } = await p.open(`${p.base}/deliveries/${rejected}`);
   assert.match(text, /Rejected[\s\S]+Reason: /);
   assert.match(text, /stored no body/);
   assert.not.match(text, /opened/);
 });
 
-test('the filters of a list are in its URL, and a filter without hits offers to clear it', async () => {
+test('a list keeps its filters in the URL, and offers to clear them if nothing matches', async () => {
   const { text } = await p.open(`${p.base}/deliveries?outcome=rejected`);
   assert.equal(
     [...text.matchAll(/data-kind="delivery" data-id="(\w+)"/g)].map((found) => found[1]),
@@ -109,25 +109,25 @@ test('the filters of a list are in its URL, and a filter without hits offers to 
   assert.match(none.text, /data-empty[\s\S]+Clear the filters/);
 });
 
-test('an invalid filter in the URL shows the problem of the API within the frame', async () => {
+test('if a filter in the URL is invalid, the page shows the problem of the API and keeps the navigation', async () => {
   const { status, text } = await p.open(`${p.base}/deliveries?outcome=nonsense`);
   assert.is(status, 422);
   assert.match(text, /data-problem[\s\S]+outcome/);
   assert.match(text, /aria-label="Main"/);
 });
 
-test('the pages of a list lead to the older and back to the newest items', async () => {
+test('the links below a list lead to older items, and back to the newest', async () => {
   const all = await p.open(`${p.base}/deliveries?limit=1`);
   assert.not.match(all.text, /rel="next"/, 'the console has its own page size');
 });
 
-test('the drawer lists the calls of the page as command lines without a credential', async () => {
+test('the drawer shows the API calls of the page as command lines, without a credential', async () => {
   const { text } = await p.open(`${p.base}/agents`);
   assert.match(text, new RegExp(`curl &#39;http://annals.test/tenant/${p.tenant_id}/agents\\?favorite=false&#39;`));
   assert.match(text, /Authorization: Bearer \$ANNALS_KEY/);
 });
 
-test('texts of strangers are shown as texts, and their invisible characters by code point', async () => {
+test('texts from outside are escaped, and their invisible characters are shown as code points', async () => {
   const id = await createAgent(p, 'Hostile', { description: '<img src=x onerror=alert(1)>"\'&' });
   const body = { text: 'right\u202eleft <img src=x onerror=alert(1)>' };
   await deliver(p, integration, '<img src=x onerror=alert(1)>', body);
@@ -141,7 +141,7 @@ test('texts of strangers are shown as texts, and their invisible characters by c
   assert.match((await p.open(`${p.base}/deliveries/${latest}`)).text, /right⟦U\+202E⟧left/);
 });
 
-test('if the read models fail, the frame remains and the panel says what failed; other panels remain', async () => {
+test('if the read models fail, the affected panel shows the error, and the rest of the page remains', async () => {
   const reads = p.reads as unknown as { page: (...all: unknown[]) => Promise<unknown> };
   const { page } = reads;
   reads.page = (list, ...rest) =>
@@ -157,7 +157,7 @@ test('if the read models fail, the frame remains and the panel says what failed;
   }
 });
 
-test('assets have an immutable address with their digest, and unknown ones are not found', async () => {
+test('assets have immutable URLs that contain their digest, and unknown assets get 404', async () => {
   const { text } = await p.open('/console/sign-in');
   const urls = [...text.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map((found) => found[1]!.split('#')[0]!);
   assert.ok(urls.length >= 4);

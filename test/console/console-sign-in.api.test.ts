@@ -7,13 +7,13 @@ const p = await startConsole();
 
 const sessionOf = ({ headers }: { headers: Headers }): string => headers.getSetCookie()[0]!.split(';')[0]!;
 
-test('signing in by key opens the page that the visitor wanted', async () => {
+test('signing in with an API key opens the page that the visitor had requested', async () => {
   const answer = await p.submit('/console/sign-in', { key: p.key, return_to: `${p.base}/agents?q=x` }, undefined, '');
   assert.equal([answer.status, answer.headers.get('location')], [303, `${p.base}/agents?q=x`]);
   assert.is((await p.open(p.base, sessionOf(answer))).status, 200);
 });
 
-test('after a wrong key, the sign-in shows why, and keeps where to return but not the key', async () => {
+test('after a wrong key, the sign-in page shows the reason and keeps the requested page, but not the key', async () => {
   const answer = await p.submit('/console/sign-in', { key: 'wrong-secret', return_to: `${p.base}/agents` }, undefined, '');
   assert.is(answer.status, 401);
   assert.match(answer.text, /role="alert"[\s\S]+not a well-formed API key/);
@@ -21,7 +21,7 @@ test('after a wrong key, the sign-in shows why, and keeps where to return but no
   assert.not.match(answer.text, /wrong-secret/);
 });
 
-test('a sign-in never leads to another host', async () => {
+test('after a sign-in, the browser is never redirected to another host', async () => {
   for (const to of [
     'https://elsewhere.example',
     '//elsewhere.example',
@@ -36,7 +36,7 @@ test('a sign-in never leads to another host', async () => {
   }
 });
 
-test('the page of a sign-in link asks first, and does not spend the link', async () => {
+test('opening a sign-in link shows a confirmation first, and does not use up the link', async () => {
   const code = await issueSignInLink(p.systemContext());
   const asked = await p.open('/console/in', '');
   assert.match(asked.text, /Sign in to Annals in this browser\?[\s\S]+Continue only if you asked for this link/);
@@ -51,7 +51,7 @@ test('the page of a sign-in link asks first, and does not spend the link', async
   assert.not.ok(again.text.includes(code));
 });
 
-test('the forms of the console are refused from other sites', async () => {
+test('sign-in and sign-out forms that another site submits are refused', async () => {
   const code = await issueSignInLink(p.systemContext());
   for (const headers of [
     { origin: 'https://elsewhere.example' },
@@ -70,7 +70,7 @@ test('the forms of the console are refused from other sites', async () => {
   assert.is((await p.open(p.base)).status, 200, 'the session is still there');
 });
 
-test('signing out ends the session, and its pages lead to the sign-in that says why', async () => {
+test('signing out ends the session; its pages then redirect to the sign-in, which gives the reason', async () => {
   const session = await p.signIn();
   const answer = await p.submit('/console/sign-out', {}, undefined, session);
   assert.equal([answer.status, answer.headers.get('location')], [303, '/console/sign-in']);
@@ -80,7 +80,7 @@ test('signing out ends the session, and its pages lead to the sign-in that says 
   assert.match((await p.open(after.headers.get('location')!, '')).text, /The session has ended/);
 });
 
-test('the theme is kept in a cookie, and the first paint of the next page has it', async () => {
+test('the theme is stored in a cookie, and the next page is already drawn with it', async () => {
   const answer = await p.submit('/console/preferences', { theme: 'dark', return_to: p.base });
   assert.equal([answer.status, answer.headers.get('location')], [303, p.base]);
   const [chosen] = answer.headers.getSetCookie()[0]!.split(';');

@@ -13,7 +13,7 @@ const page = `${p.base}/agents/${agent}`;
 
 const NOW = Date.parse('2026-11-23T10:30:00.000Z');
 
-test('a time in words is read in UTC, and a text that is no time is refused', () => {
+test('a time in words is read as UTC, and a text that is not a time is refused', () => {
   const cases = {
     'yesterday 9:00': '2026-11-22T09:00:00.000Z',
     'today 14:05': '2026-11-23T14:05:00.000Z',
@@ -33,7 +33,7 @@ test('a time in words is read in UTC, and a text that is no time is refused', ()
   for (const [text, expected] of Object.entries(cases)) assert.is(pastTime(text, NOW), expected, text);
 });
 
-test('a page of the past shows the state of its time in the amber frame, without any form of a change', async () => {
+test('a page at a past time shows the state of that time in the amber frame, without forms for changes', async () => {
   const { status, text } = await p.open(`${page}?as_of=${oldest}`);
   assert.is(status, 200);
   assert.match(text, /class="frame past"/);
@@ -43,7 +43,7 @@ test('a page of the past shows the state of its time in the amber frame, without
   assert.not.match(text, /data-form=|\/console\/run\//);
 });
 
-test('the links of a page of the past keep its time, except those to other times', async () => {
+test('links on a page at a past time keep the time, except the links to other times', async () => {
   const { text } = await p.open(`${page}?as_of=${middle}`);
   const links = [...text.matchAll(/<a ([^>]*href="(\/console\/t\/[^"]*)"[^>]*)>/g)].filter(([, tag]) => !tag!.includes('data-now'));
   assert.ok(links.length > 8);
@@ -51,7 +51,7 @@ test('the links of a page of the past keep its time, except those to other times
   assert.match(text, /href="[^"]+\/agents\/\w+"[^>]*data-hotkey="n"|data-hotkey="n"[^>]*/);
 });
 
-test('one event back and forth lead from event to event, and forth from the last but one to the present', async () => {
+test('the links for one event back and forward lead from event to event, and from the last event to the present', async () => {
   const back = await p.open(`${page}?as_of=back`);
   assert.equal([back.status, back.headers.get('location')], [303, `${page}?as_of=${encodeURIComponent(middle)}`]);
   const { text } = await p.open(back.headers.get('location')!);
@@ -62,7 +62,7 @@ test('one event back and forth lead from event to event, and forth from the last
   assert.is(href('n'), page);
 });
 
-test('a time in words becomes a written time in the address, and a text that is no time is said at its field', async () => {
+test('a time in words becomes an absolute time in the URL; for a text that is not a time, the error is shown at its field', async () => {
   const answer = await p.open(`${page}?as_of=${encodeURIComponent('2 hours ago')}`);
   assert.is(answer.status, 303);
   assert.match(answer.headers.get('location')!, /as_of=\d{4}-\d\d-\d\dT/);
@@ -72,20 +72,20 @@ test('a time in words becomes a written time in the address, and a text that is 
   assert.not.match(wrong.text, /<b>then/);
 });
 
-test('before a resource existed, its page says that nothing was there', async () => {
+test('the page of a resource at a time before its creation says that it did not exist', async () => {
   const { status, text } = await p.open(`${page}?as_of=2020-01-01T00:00:00Z`);
   assert.is(status, 404);
   assert.match(text, /Nothing is here at this time[\s\S]*/);
   assert.match(text, /class="frame past"/);
 });
 
-test('a page of the past names those of its parts that show the present', async () => {
+test('a page at a past time names those of its parts that show the present', async () => {
   const { text } = await p.open(`${page}?as_of=${middle}`);
   assert.match(text, /As it is now, because it has no past here: [^<]*deliveries/);
   assert.not.match(text, /has no past here: [^<]*Read who the caller is/);
 });
 
-test('the lists of the past are those of their time', async () => {
+test('lists at a past time show the items of that time', async () => {
   const later = await createAgent(p, 'Later');
   const { status, text } = await p.open(`${p.base}/agents?as_of=${newest}`);
   assert.is(status, 200, text.slice(0, 300));
@@ -93,7 +93,7 @@ test('the lists of the past are those of their time', async () => {
   assert.not.match(text, new RegExp(later));
 });
 
-test('a change that is sent with a time of the past is refused and changes nothing', async () => {
+test('a change that is submitted with a past time is refused and changes nothing', async () => {
   const before = p.eventsOf('AgentUpdated').length;
   const fields = submittedBy(formIn((await p.open(page)).text, 'updateAgent'));
   const headers = { cookie: p.cookie, 'content-type': 'application/x-www-form-urlencoded', ...OWN_PAGE };
@@ -102,7 +102,7 @@ test('a change that is sent with a time of the past is refused and changes nothi
   assert.is(p.eventsOf('AgentUpdated').length, before);
 });
 
-test('two times are compared field by field, and the earlier state is restored from there', async () => {
+test('the comparison of two times shows the differences by field, and can restore the earlier state', async () => {
   const path = `${page}/compare?from=${encodeURIComponent(oldest)}`;
   const { status, text } = await p.open(path);
   assert.is(status, 200);
@@ -115,7 +115,7 @@ test('two times are compared field by field, and the earlier state is restored f
   assert.is(((await p.send('GET', `${p.tenant}/agents/${agent}`)).body as { description: string }).description, 'as created');
 });
 
-test('a comparison asks for its times if it has none', async () => {
+test('the page of a comparison asks for the two times if they are missing', async () => {
   assert.match((await p.open(`${page}/compare`)).text, /Which times\?/);
 });
 

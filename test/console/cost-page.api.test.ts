@@ -9,12 +9,12 @@ const empty = await p.open(`${p.base}/costs`);
 const agent = await createAgent(p, 'Reviewer');
 const { runner } = await seedSession(p, agent);
 
-test('without costs, the page says what would be there', () => {
+test('without costs, the costs page explains what it would show', () => {
   assert.is(empty.status, 200);
   assert.match(empty.text, /data-empty[\s\S]+No costs in this period/);
 });
 
-test('each grouping shows its groups and the same total', async () => {
+test('each grouping of the costs page shows its groups and the same total', async () => {
   for (const [group_by, label] of [
     ['day', new Date().toISOString().slice(0, 10)],
     ['agent', 'Reviewer'],
@@ -27,7 +27,7 @@ test('each grouping shows its groups and the same total', async () => {
   }
 });
 
-test('the hours of an agent show its reservations, and another limit says how many would have been refused', async () => {
+test("the hours of an agent's budget show its reservations, and for another limit how many would have been refused", async () => {
   for (const amount_usd of [0.4, 0.3, 0.2])
     await p.send('POST', `${p.tenant}/agents/${agent}/budget/reserve`, { key: runner, body: { amount_usd } });
   const { text } = await p.open(`${p.base}/costs?agent_id=${agent}`);
@@ -38,7 +38,7 @@ test('the hours of an agent show its reservations, and another limit says how ma
   assert.is((await p.open(`${p.base}/costs?group_by=week`)).status, 422);
 });
 
-test('who may not read costs sees an unknown page and no link to it', async () => {
+test('a visitor who may not read costs gets an unknown page, and no link to it', async () => {
   for (const [role, status] of [
     ['ADMIN', 200],
     ['MEMBER', 404],

@@ -42,7 +42,7 @@ const linkTo = (page: string, operation: string): string => {
 
 const stepsDone = (page: string): string[] => [...page.matchAll(/data-step="(\w+)" data-done="true"/g)].map((found) => found[1]!);
 
-test('the first steps lead from an empty tenant to an acknowledged delivery of a real runner, without script', () =>
+test('without JavaScript, the pages of the first steps lead from an empty tenant to a delivery that a real runner acknowledges', () =>
   withTempDirectory(async (data) => {
     const port = await freePort();
     const base = `http://127.0.0.1:${port}`;

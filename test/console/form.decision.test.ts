@@ -18,7 +18,7 @@ const drawn = (row: Operation, value: unknown): string =>
 
 const exampleOf = (row: Operation): unknown => jsonContentOf(row.body!, 'input', {})['application/json'].example;
 
-test('every form filled with the example of its operation is read back as the example', () => {
+test('every form that is filled with the example of its operation submits exactly this example', () => {
   assert.ok(withBody.length > 70);
   for (const [operation, row] of withBody) {
     const example = exampleOf(row);
@@ -36,7 +36,7 @@ test('every form filled with the example of its operation is read back as the ex
   }
 });
 
-test('an empty form sends no field that the API can choose itself', () => {
+test('an empty form submits no field for which the API has a default', () => {
   for (const [operation, row] of withBody) {
     const { value } = bodyOf(formOf(row), submittedBy(drawn(row, undefined)), undefined);
     const required = topFields(formOf(row)).filter(({ isRequired }) => isRequired);
@@ -49,7 +49,7 @@ test('an empty form sends no field that the API can choose itself', () => {
   }
 });
 
-test('each field of a body has a label, and a help text if its schema has a description', () => {
+test('each form field has a label, and a help text if its schema has a description', () => {
   for (const [operation, row] of withBody)
     for (const field of topFields(formOf(row)).filter(({ pointer }) => pointer !== '')) {
       const html = drawn(row, undefined);
@@ -60,24 +60,24 @@ test('each field of a body has a label, and a help text if its schema has a desc
 
 const update = operations.updateAgent!;
 
-test('an emptied field that may be null is sent as null, and one that was null stays null', () => {
+test('emptying a nullable field submits null, and a field that was null and stays empty is not submitted as a change', () => {
   const before = { description: 'Reviews', voice: null, name: 'Reviewer' };
   const fields = submittedBy(drawn(update, before), { '/description': '' });
   assert.equal(bodyOf(formOf(update), fields, before).value, { description: null, voice: null, name: 'Reviewer' });
 });
 
-test('line ends that the browser changed do not count as a change', () => {
+test('line endings that the browser has changed do not count as a change of the field', () => {
   const before = { description: 'one\r\ntwo' };
   const fields = submittedBy(drawn(update, before), { '/description': 'one\r\ntwo' });
   assert.equal(bodyOf(formOf(update), fields, before).value, before);
 });
 
-test('a number that is none is sent as it was typed, so that the API names the field', () => {
+test('an invalid number is submitted as typed, so that the API reports its field', () => {
   const fields = submittedBy(drawn(update, {}), { '/iteration_warn_threshold': 'many' });
   assert.equal(bodyOf(formOf(update), fields, undefined).value, { iteration_warn_threshold: 'many' });
 });
 
-test('a text that is not JSON is an error at its field, and the text is kept', () => {
+test('an input that is not valid JSON is reported at its field, and is kept', () => {
   const row = operations.registerTool!;
   const fields = submittedBy(drawn(row, {}), { '/input_schema': '{"type":' });
   const { value, errors } = bodyOf(formOf(row), fields, undefined);
@@ -85,14 +85,14 @@ test('a text that is not JSON is an error at its field, and the text is kept', (
   assert.is((value as { input_schema: unknown }).input_schema, '{"type":');
 });
 
-test('invisible characters of a text are in its field as they are', () => {
+test('invisible characters in a value are kept in its form field', () => {
   const before = { description: 'right\u202eleft', name: 'a' };
   const html = drawn(update, before);
   assert.equal(bodyOf(formOf(update), submittedBy(html), before).value, before);
   assert.ok(html.includes('right\u202eleft'));
 });
 
-test('a secret is never drawn, even if the form got it', () => {
+test('a form never contains a secret, even if it is given the value', () => {
   const html = drawn(operations.storeDatabaseCredential!, { database: 'orders', password: 'hunter22' });
   assert.match(html, /type="password"/);
   assert.not.match(html, /hunter22/);

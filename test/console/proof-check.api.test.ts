@@ -51,7 +51,7 @@ const answersFor = async ({ position }: Entry) => ({
 
 const placeOf = ({ id, position }: Entry) => ({ tenant_id, event_id: id, position });
 
-test('every entry is proved, also after the signing key has changed', async () => {
+test('in the browser, every audit log entry is proved, even after the signing key has changed', async () => {
   assert.is(keys.length, 2);
   assert.ok(entries.length >= 4);
   for (const entry of entries) assert.is(await checkProof(placeOf(entry), await answersFor(entry)), null);
@@ -64,7 +64,7 @@ const flipped = (text: string, at: number): string => {
   return bytes.toString();
 };
 
-test('a flipped byte anywhere in the event, the path, the head or the keys is found', async () => {
+test('the check in the browser detects a changed byte anywhere in the event, the path, the head or the keys', async () => {
   const entry = entries[1]!;
   const answers = await answersFor(entry);
   const checked = async (changed: Partial<typeof answers>): Promise<string | null> => {
@@ -97,14 +97,14 @@ test('a flipped byte anywhere in the event, the path, the head or the keys is fo
   assert.ok(await checked({ keys: [] }));
 });
 
-test('the proof of another entry, or of another tenant, does not prove this one', async () => {
+test('the proof of another entry or another tenant does not prove an entry', async () => {
   const [one, other] = entries as [Entry, Entry];
   const answers = await answersFor(other);
   assert.match((await checkProof(placeOf(one), answers)) ?? '', /another one/);
   assert.match((await checkProof({ ...placeOf(other), tenant_id: `c${'0'.repeat(24)}` }, answers)) ?? '', /signature/);
 });
 
-test('every head is signed, and begins with the tree of the head before it', async () => {
+test('every head has a valid signature and extends the tree of the head before it', async () => {
   const [newest, oldest] = await get<(Head & { consistency: string[] })[]>('/audit-logs/heads');
   for (const head of [newest!, oldest!]) assert.is(await checkHead(head, { tenant_id, keys }), null);
   assert.ok(await isConsistent(oldest!, newest!));
@@ -112,7 +112,7 @@ test('every head is signed, and begins with the tree of the head before it', asy
   assert.not(await isConsistent(oldest!, { ...newest!, consistency: newest!.consistency.map((hash) => flipped(hash, 7)) }));
 });
 
-test('keys of which the first one is signed, or an id does not fit, are not accepted', async () => {
+test('a list of keys is not accepted if its first key has a signature, or if an id does not match its key', async () => {
   const [first, second] = keys as [Key, Key];
   assert.is(await checkKeys(keys), null);
   assert.ok(await checkKeys([second]));
@@ -120,7 +120,7 @@ test('keys of which the first one is signed, or an id does not fit, are not acce
   assert.ok(await checkKeys([{ ...first, key_id: second.key_id }]));
 });
 
-test('the paths of all trees up to 40 leaves lead to the root, and all larger trees begin with the smaller ones', async () => {
+test('in all trees of up to 40 leaves, the inclusion paths lead to the root, and the consistency proofs show that each tree extends the smaller ones', async () => {
   const leaves = Array.from({ length: 40 }, (_, index) => leafOf(`leaf ${index}`));
   assert.is(await leafHash('leaf 3'), leaves[3]);
   for (let size = 1; size <= leaves.length; size++) {

@@ -17,12 +17,12 @@ await deliver(p, integration, 'push', { zen: 'x' });
 const delivery = await findDelivery(p, 'accepted');
 const session = await seedSession(p, agent, { delivery_id: delivery });
 
-test('without sessions, the list says what would be there; a filter without hits offers to clear it', async () => {
+test('without sessions, the list explains what it would show; if nothing matches a filter, it offers to clear it', async () => {
   assert.match(emptyList.text, /data-empty[\s\S]+No sessions yet[\s\S]+Open the agents/);
   assert.match((await p.open(`${p.base}/sessions?status=failed`)).text, /data-empty[\s\S]+Clear the filters/);
 });
 
-test('a session shows its messages with tokens and cost, its delivery, and the agent as it was at the start', async () => {
+test('a session shows its messages with tokens and cost, its delivery, and the agent as it was when the session started', async () => {
   const { status, text } = await p.open(`${p.base}/sessions/${session.id}`);
   assert.is(status, 200, text);
   assert.match(
@@ -36,12 +36,12 @@ test('a session shows its messages with tokens and cost, its delivery, and the a
   assert.match((await p.open(`${p.base}/deliveries/${delivery}`)).text, new RegExp(`/sessions/${session.id}`));
 });
 
-test('the list shows the session with its agent and state', async () => {
+test('the list of sessions shows each session with its agent and state', async () => {
   const { text } = await p.open(`${p.base}/sessions?status=waiting`);
   assert.match(text, new RegExp(`data-kind="session" data-id="${session.id}"[\\s\\S]+Review of pull request 42[\\s\\S]+Reviewer`));
 });
 
-test('only who may assign work to the agent gets the button that cancels a session, and it cancels it', async () => {
+test('the button that cancels a session is shown only to visitors who may assign work to the agent, and it cancels the session', async () => {
   const path = `${p.base}/sessions/${session.id}`;
   const [admin, auditor, member] = [await keyOf('ADMIN'), await keyOf('AUDITOR'), await keyOf('MEMBER')];
   assert.match((await p.open(path, admin)).text, /data-form="cancelSession"/);
@@ -58,7 +58,7 @@ test('only who may assign work to the agent gets the button that cancels a sessi
   assert.not.match(text, /data-form="cancelSession"/);
 });
 
-test('a chart has at most 120 bars, which add up to the same total, and a table with the same numbers', () => {
+test('a chart has at most 120 bars, which add up to the total of the data, and a table with the same numbers', () => {
   const buckets = Array.from({ length: 500 }, (_, n) => ({ label: `hour ${n}`, values: [n % 7, 1] }));
   const series = [
     { label: 'accepted', tone: 'good' },

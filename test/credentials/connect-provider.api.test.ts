@@ -17,7 +17,7 @@ const unchanged = async (name: string, attack: () => Promise<Answer>, statuses: 
   assert.is(p.eventsOf('IdentityLinked').length, before, name);
 };
 
-test('an account is connected: the URL asks for PKCE and the exact redirect, and the list shows the identity without a token', async () => {
+test('connecting an account uses PKCE and the exact redirect URL, and the list then shows the identity without a token', async () => {
   const { url, cookie, answer } = await start();
   const query = new URL(url).searchParams;
   assert.equal([query.get('code_challenge_method'), query.get('redirect_uri')], ['S256', 'http://annals.test/integrations/callback']);
@@ -39,14 +39,14 @@ test('an account is connected: the URL asks for PKCE and the exact redirect, and
   assert.ok(listed.some((one) => one.id === id));
 });
 
-test('an unknown provider is 404; one without a client is 409 not_configured, naming the variable', async () => {
+test('connecting gets 404 for an unknown provider, and 409 not_configured, which names the variable, for one without a client', async () => {
   assert.is((await p.send('POST', `${p.tenant}/integrations/nosuch/connect`)).status, 404);
   const answer = await p.send('POST', `${p.tenant}/integrations/linear/connect`);
   assert.equal([answer.status, codeOf(answer)], [409, 'not_configured']);
   assert.match((answer.body as Json).detail as string, /OAUTH_LINEAR_CLIENT_ID/);
 });
 
-test('12 of 12 attacks on the callback are refused and link nothing', async () => {
+test('12 of 12 attacks on the OAuth callback are refused and link no account', async () => {
   const done = await connect();
   await unchanged('a state that was used before', () => callback(done.location, done.cookie), [401]);
   const fresh = async () => {
@@ -135,7 +135,7 @@ test('12 of 12 attacks on the callback are refused and link nothing', async () =
   assert.match(withoutPkce.headers.get('location') ?? '', /error=invalid_request/, 'no PKCE');
 });
 
-test('a code that the attacker injects into a started attempt fails at the provider: its challenge belongs to another verifier', async () => {
+test('an authorization code that an attacker injects into another attempt is refused by the provider, because its PKCE challenge does not match', async () => {
   const victim = await start();
   const attacker = await start();
   const stolen = new URL(await signInAtIssuer(attacker.url, 'attacker')).searchParams.get('code')!;
@@ -145,7 +145,7 @@ test('a code that the attacker injects into a started attempt fails at the provi
   assert.match(logged.join(''), /an account could not be connected/);
 });
 
-test('two callbacks of one attempt at the same time link the account once', async () => {
+test('if the callback of one attempt is called twice at the same time, the account is linked once', async () => {
   const { url, cookie } = await start();
   const location = await signInAtIssuer(url, 'octocat');
   const before = p.eventsOf('IdentityLinked').length;
@@ -154,7 +154,7 @@ test('two callbacks of one attempt at the same time link the account once', asyn
   assert.is(p.eventsOf('IdentityLinked').length, before + 1);
 });
 
-test('if the user loses the permission or is removed meanwhile, the account is not connected', async () => {
+test('if the user loses the permission, or is removed, while connecting, the account is not linked', async () => {
   const { key, user_id } = await addMember(p, 'ADMIN');
   const { url, cookie } = await start(p.tenant, 'github', key);
   const location = await signInAtIssuer(url, 'octocat');
@@ -164,7 +164,7 @@ test('if the user loses the permission or is removed meanwhile, the account is n
   await unchanged('a removed user', () => callback(location, cookie), [404]);
 });
 
-test("an agent's account: its runtime has the token, the disclosure names it, and it gets a webhook integration once", async () => {
+test('after an account is connected for an agent, its runtime gets the token, the permissions are disclosed, and one webhook integration is created', async () => {
   const { id: agent_id, path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const { identity } = await connect(path);
@@ -200,7 +200,7 @@ const createAgentRuntime = async () => {
   return (await p.send('GET', `${path}/runtime`, { key: runner })).body as { credentials: Json[] };
 };
 
-test('a provider without webhooks makes no integration; connected is true by the account alone', async () => {
+test('connecting a provider without webhooks creates no integration, and connected is true once the account is linked', async () => {
   const { id: agent_id, path } = await createAgent();
   await connect(path, 'google');
   await p.waitForProjections();

@@ -37,7 +37,7 @@ const setUp = async (config_schema: Json | null = null) => {
   return { agent, agent_id, skill_id, runner, ask, submit, config, list };
 };
 
-test('a runner asks for a value: 201 with the request, which the list shows as open for 7 days', async () => {
+test('if a runner requests a credential value, it gets 201 with the request, and the list shows the request as open for 7 days', async () => {
   const { agent_id, skill_id, ask, list, agent } = await setUp();
   const answer = await ask();
   const request = answer.body as Json;
@@ -50,7 +50,7 @@ test('a runner asks for a value: 201 with the request, which the list shows as o
   assert.equal(await list(), [{ ...request, id }]);
 });
 
-test('only the runner of the agent may ask, and only for a skill that the agent has', async () => {
+test('only the runner of an agent can request a credential value, and only for a skill of the agent', async () => {
   const { ask } = await setUp();
   const other = await setUp();
   assert.is((await ask({}, p.key)).status, 403);
@@ -59,7 +59,7 @@ test('only the runner of the agent may ask, and only for a skill that the agent 
   assert.equal([foreign.status, faultOf(foreign).pointer, faultOf(foreign).code], [422, '/skill_id', 'unknown_skill']);
 });
 
-test('the fields of a request have their limits; an unknown field is refused', async () => {
+test('a credential request with a field beyond its limits or an unknown field is refused', async () => {
   const { ask } = await setUp();
   for (const [fields, pointer] of [
     [{ config_key: '' }, '/config_key'],
@@ -75,7 +75,7 @@ test('the fields of a request have their limits; an unknown field is refused', a
   assert.is((await ask({ config_key: 'k'.repeat(128), prompt: 'p'.repeat(1024) })).status, 201);
 });
 
-test('a submitted value becomes one field of the configuration; the others stay, and the request is fulfilled', async () => {
+test("a submitted value sets one field of the skill's configuration, keeps the others, and fulfils the request", async () => {
   const { agent, skill_id, ask, submit, config, list, runner } = await setUp();
   await p.send('PATCH', `${agent}/skills/${skill_id}/config`, { body: { config: { url: 'https://issues.example.com' } } });
   const { id } = (await ask()).body as Json;
@@ -87,7 +87,7 @@ test('a submitted value becomes one field of the configuration; the others stay,
   assert.is(runtime.skills[0]!.config.token, 'canary-of-a-submission');
 });
 
-test('the runner gets a message that says "fulfilled" and nothing more', async () => {
+test('the message that the runner gets after a submission says "fulfilled" and does not contain the value', async () => {
   const { agent_id, ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   await submit(id);
@@ -108,7 +108,7 @@ test('the runner gets a message that says "fulfilled" and nothing more', async (
   });
 });
 
-test('a second submission is 409 already_fulfilled and does not change the configuration', async () => {
+test('submitting a value a second time gets 409 already_fulfilled and does not change the configuration', async () => {
   const { ask, submit, config } = await setUp();
   const { id } = (await ask()).body as Json;
   await submit(id, 'first');
@@ -117,7 +117,7 @@ test('a second submission is 409 already_fulfilled and does not change the confi
   assert.equal(await config(), { token: 'first' });
 });
 
-test('after 7 days, a request is expired in the list, and a submission is 409 expired', async () => {
+test('after 7 days, the list shows the request as expired, and a submission gets 409 expired', async () => {
   const { ask, submit, config, list } = await setUp();
   const { id } = (await ask()).body as Json;
   const now = Date.now() + 7 * 86_400_000;
@@ -129,7 +129,7 @@ test('after 7 days, a request is expired in the list, and a submission is 409 ex
   assert.is(await config(), null);
 });
 
-test('a submission for another skill or key than the request names is 422', async () => {
+test('a submission that names another skill or key than the request gets 422', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const key = await submit(id, 'v', { config_key: 'other' });
@@ -139,7 +139,7 @@ test('a submission for another skill or key than the request names is 422', asyn
   assert.is((await submit(id, '')).status, 422);
 });
 
-test('a submission needs agent:skills:write on the agent of the request; without a role the request is not found', async () => {
+test('a submission needs agent:skills:write on the agent of the request; a caller without a role on the agent gets 404', async () => {
   const { agent, ask, skill_id } = await setUp();
   const { id } = (await ask()).body as Json;
   const member = await addMember(p, 'MEMBER');
@@ -156,7 +156,7 @@ test('a submission needs agent:skills:write on the agent of the request; without
   assert.is((await send()).status, 204);
 });
 
-test("a value that the skill's schema refuses is 422 at /value; a missing other field does not matter", async () => {
+test("a value that violates the skill's schema gets 422 with the pointer /value; missing other fields are allowed", async () => {
   const schema = { type: 'object', properties: { token: { type: 'string', minLength: 5 } }, required: ['token', 'url'] };
   const { ask, submit, config } = await setUp(schema);
   const { id } = (await ask()).body as Json;
@@ -167,7 +167,7 @@ test("a value that the skill's schema refuses is 422 at /value; a missing other 
   assert.equal(await config(), { token: 'abcdef' });
 });
 
-test('two submissions of one request at the same time: both values are complete, and one event fulfils the request', async () => {
+test('if two values are submitted for one request at the same time, the stored value is complete, and a single event fulfils the request', async () => {
   const { ask, submit, config } = await setUp();
   const { id } = (await ask()).body as Json;
   const before = p.eventsOf('CredentialSubmitted').length;
@@ -180,7 +180,7 @@ test('two submissions of one request at the same time: both values are complete,
   assert.ok(['one', 'two', 'three'].includes(((await config()) as Json).token as string));
 });
 
-test('submissions of several requests for one skill at the same time lose no value', async () => {
+test('if values are submitted for several requests of one skill at the same time, no value is lost', async () => {
   const { ask, submit, config } = await setUp();
   const keys = ['a', 'b', 'c', 'd', 'e'];
   const ids = await Promise.all(keys.map(async (config_key) => ((await ask({ config_key })).body as Json).id));
@@ -195,7 +195,7 @@ test('submissions of several requests for one skill at the same time lose no val
   );
 });
 
-test('a repeat with the same Idempotency-Key is 204 again and appends nothing', async () => {
+test('repeating a submission with its Idempotency-Key gets 204 again and appends no event', async () => {
   const { ask, submit } = await setUp();
   const { id } = (await ask()).body as Json;
   const headers = { 'idempotency-key': `key-${id}` };

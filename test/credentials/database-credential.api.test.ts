@@ -16,7 +16,7 @@ const list = async (key = p.key): Promise<Json[]> => {
 };
 const faultOf = ({ body }: Answer) => ((body as Json).errors as Json[])[0]!;
 
-test('a stored credential is a linked identity of its host; no response has the password', async () => {
+test('a stored database credential is a linked identity of its host, and no response contains the password', async () => {
   const answer = await store();
   const { id, created_at, updated_at, ...rest } = answer.body as Json;
   assert.is(answer.status, 201, answer.text);
@@ -34,13 +34,13 @@ test('a stored credential is a linked identity of its host; no response has the 
   assert.not.ok(answer.text.includes(PASSWORD));
 });
 
-test('the same credential again is 200 and appends nothing', async () => {
+test('storing the same database credential again gets 200 and appends no event', async () => {
   const count = p.log.events.length;
   assert.is((await store()).status, 200);
   assert.is(p.log.events.length, count);
 });
 
-test('another password for the same host, in any case, rotates the one identity', async () => {
+test('another password for the same host, in upper or lower case, replaces the password of the existing identity', async () => {
   const [before] = await list();
   const answer = await store({ password: 'another', host: 'DB.Example.com', database: 'other' });
   assert.is(answer.status, 200);
@@ -50,7 +50,7 @@ test('another password for the same host, in any case, rotates the one identity'
   assert.is(p.eventsOf('DatabaseCredentialStored').length, 2);
 });
 
-test('every field has its limits', async () => {
+test('a database credential with a field beyond its limits is refused', async () => {
   for (const [fields, pointer] of [
     [{ database: 'a:b' }, '/database'],
     [{ database: '' }, '/database'],
@@ -75,7 +75,7 @@ test('every field has its limits', async () => {
   assert.is((await store(largest)).status, 201);
 });
 
-test('a connection test never connects to the own machine or a private network, and then stores nothing', async () => {
+test('a test of a database credential does not connect to this machine or a private network, and then nothing is stored', async () => {
   const count = p.log.events.length;
   for (const host of ['127.0.0.1', 'localhost', '10.0.0.1', '192.168.1.1', '0.0.0.0']) {
     const answer = await store({ host, test_connection: true });
@@ -84,7 +84,7 @@ test('a connection test never connects to the own machine or a private network, 
   assert.is(p.log.events.length, count);
 });
 
-test('an unlinked identity is gone from the list; a second DELETE is 404; the host can be stored again', async () => {
+test('an unlinked identity is not listed, a second DELETE gets 404, and a credential for the host can be stored again', async () => {
   const { id } = (await store({ host: 'gone.example.com' })).body as Json;
   const remove = () => p.send('DELETE', `${p.tenant}/linked-identities/${id}`);
   assert.is((await remove()).status, 204);
@@ -94,7 +94,7 @@ test('an unlinked identity is gone from the list; a second DELETE is 404; the ho
   assert.ok((await list()).some((one) => one.id === id));
 });
 
-test('only OWNER and ADMIN store and unlink credentials; every member sees those of the tenant', async () => {
+test('only an OWNER or ADMIN can store and unlink database credentials; every member can list those of the tenant', async () => {
   const { key } = await addMember(p, 'MEMBER');
   const admin = await addMember(p, 'ADMIN');
   assert.is((await store({ host: 'x.example.com' }, key)).status, 403);
@@ -104,7 +104,7 @@ test('only OWNER and ADMIN store and unlink credentials; every member sees those
   assert.is((await p.send('DELETE', `${p.tenant}/linked-identities/${one.id}`, { key })).status, 403);
 });
 
-test('neither an event nor the audit log contains the password', async () => {
+test('neither an event nor the audit log contains the password of a database credential', async () => {
   const events = JSON.stringify(p.log.events, (_, value) => (typeof value === 'bigint' ? String(value) : value));
   await p.waitForProjections();
   const audit = (await p.send('GET', `${p.tenant}/audit-logs?limit=200`)).text;

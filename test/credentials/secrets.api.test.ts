@@ -81,7 +81,7 @@ const eventText = (value: unknown): string =>
     return one instanceof Uint8Array ? Buffer.from(one).toString('latin1') : one;
   });
 
-test('none of 40 submitted secrets is in a response, an event, a message to a runner or a line of the log, in any of 8 forms', async () => {
+test('none of 40 submitted secrets is in a response, an event, a message to a runner or a log line, in any of 8 encodings', async () => {
   await sendSecrets();
   await readEverything();
   assert.is(canaries.length, 40);
@@ -102,12 +102,12 @@ test('none of 40 submitted secrets is in a response, an event, a message to a ru
   }
 });
 
-test('the runtime of the agent has the ten values that were accepted', async () => {
+test('the runtime of the agent contains the ten values that were accepted', async () => {
   const { skills } = (await p.send('GET', `${agent}/runtime`, { key: runner.key })).body as { skills: { config: Json }[] };
   assert.equal(Object.values(skills[0]!.config), canaries.slice(0, 10));
 });
 
-test('a value that is sealed for one identity cannot be opened as that of another, nor with one bit changed', async () => {
+test('a value that is encrypted for one identity cannot be decrypted for another, or after one bit has changed', async () => {
   const stored = p.eventsOf('DatabaseCredentialStored');
   const locationOf = (id: string) => ({ tenant: p.tenant_id, category: 'linkedidentity', id, field: 'secret' });
   const fails = async (id: string, sealed: string): Promise<boolean> =>

@@ -38,6 +38,6 @@ const CASES: readonly Case[] = [
 ];
 
 for (const [condition, allow, url, address, expected] of CASES)
-  test(`EGRESS_ALLOW opens ${condition}`, () => assert.is(isAllowed(allow, url, address), expected));
+  test(`an entry of EGRESS_ALLOW allows ${condition}`, () => assert.is(isAllowed(allow, url, address), expected));
 
 test.run();

@@ -147,9 +147,9 @@ for (const [kind, urls] of Object.entries(FORBIDDEN_URLS))
     assert.is(canary.connections(), 0);
   });
 
-test('the forbidden URLs are at least 80', () => assert.ok(Object.values(FORBIDDEN_URLS).flat().length >= 80));
+test('this file tests at least 80 forbidden URLs', () => assert.ok(Object.values(FORBIDDEN_URLS).flat().length >= 80));
 
-test('no request is sent to a name of which one address is not public', async () => {
+test('no request is sent to a host name if one of its addresses is not public', async () => {
   const canary = await openCanary();
   const url = `https://rebind.example:${canary.port}/`;
   const outcomes = [];
@@ -158,14 +158,14 @@ test('no request is sent to a name of which one address is not public', async ()
   assert.is(canary.connections(), 0);
 });
 
-test('the canary listeners notice a request to an address that EGRESS_ALLOW contains', async () => {
+test('the listeners of these tests do receive a request to an address that EGRESS_ALLOW contains', async () => {
   const canary = await openCanary();
   const url = `https://127.0.0.1:${canary.port}/`;
   assert.is(await failureOf({ allow: ['127.0.0.0/8'], idleTimeoutMs: 200, connectTimeoutMs: 200 }, url), 'unreachable');
   assert.is(canary.connections(), 1);
 });
 
-test('public addresses are allowed, also through NAT64', () => {
+test('requests to public addresses are allowed, also through NAT64', () => {
   const { checkUrl } = createGuardedClient();
   for (const host of ['8.8.8.8', '[2606:4700:4700::1111]', '[64:ff9b::8.8.8.8]', '[::ffff:8.8.8.8]', 'example.com', 'bücher.example'])
     checkUrl(`https://${host}/`);

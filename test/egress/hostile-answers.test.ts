@@ -100,7 +100,7 @@ for (const [condition, send, status] of ANSWERS)
     assert.ok(performance.now() - startedAt < TOTAL_MS + 2_500);
   });
 
-test('a body of exactly the largest size is read', async () => {
+test('a response body of exactly the maximum size is read', async () => {
   const server = await openServer(ok(`Content-Length: ${MAX_BYTES}`, 'x'.repeat(MAX_BYTES)));
   const client = createGuardedClient({ allow: ['127.0.0.1'] });
   afterTest(client.close);
@@ -108,7 +108,7 @@ test('a body of exactly the largest size is read', async () => {
   assert.equal([bytes.length, status], [MAX_BYTES, 200]);
 });
 
-test('further requests to a host fail at once while 32 are under way, and requests to others do not', async () => {
+test('while 32 requests to a host are in progress, further requests to it fail at once, and requests to other hosts succeed', async () => {
   const slow = await openServer(() => undefined);
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });
@@ -123,7 +123,7 @@ test('further requests to a host fail at once while 32 are under way, and reques
   assert.equal(new Set(await Promise.all(under)), new Set([503]));
 });
 
-test('further requests fail at once while 128 are under way, and succeed when one of them has ended', async () => {
+test('while 128 requests are in progress, further requests fail at once; they succeed after one has ended', async () => {
   const servers = await Promise.all(Array.from({ length: 16 }, () => openServer(() => undefined)));
   const ready = await openServer(ok('Content-Length: 2', 'ok'));
   const client = createGuardedClient({ allow: ['127.0.0.1'], idleTimeoutMs: 60_000 });

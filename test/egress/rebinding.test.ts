@@ -20,7 +20,7 @@ const addressesOf = ({ lookup }: Lookup): Promise<string[]> =>
     lookup('rebind.example', { all: true }, (_, all) => resolve((all as { address: string }[]).map(({ address }) => address))),
   );
 
-test('a name is resolved once for each connection, and only to the addresses that were checked', async () => {
+test('a host name is resolved once for each connection, and the connection goes only to an address that was checked', async () => {
   const resolver = alternatingResolver();
   const used: string[] = [];
   const build = ((options: Lookup) => (_: unknown, callback: buildConnector.Callback) => {

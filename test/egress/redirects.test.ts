@@ -64,7 +64,7 @@ test('a redirect to a host that is not allowed is not followed', async () => {
   assert.is(canary.connections(), 0);
 });
 
-test('at most three redirects are followed', async () => {
+test('a request follows at most three redirects', async () => {
   const chain: Answer = ({ url }, response) => {
     const left = Number(url?.slice(1)) || 0;
     return left > 0 ? redirectTo(`/${left - 1}`)({} as IncomingMessage, response) : void response.end('arrived');
@@ -74,7 +74,7 @@ test('at most three redirects are followed', async () => {
   assert.is(await failureOf(port, { url: `http://127.0.0.1:${port}/4` }), 'bad_response');
 });
 
-test('a POST request is repeated at the target of a 307 redirect, and not at that of a 302', async () => {
+test('a POST request is repeated at the target of a 307 redirect, but not at the target of a 302 redirect', async () => {
   const answer =
     (status: number): Answer =>
     (request, response) => {
@@ -85,7 +85,7 @@ test('a POST request is repeated at the target of a 307 redirect, and not at tha
   assert.is(await failureOf(await openServer(answer(302)), { method: 'POST', body: 'content' }), 'bad_response');
 });
 
-test('credentials are sent to the first host only', async () => {
+test('credentials are sent only to the first host, not to the targets of redirects', async () => {
   const seen: (string | undefined)[] = [];
   const target = await openServer(({ headers }, response) => {
     seen.push(headers.authorization, headers.cookie, headers['x-other'] as string);

@@ -29,13 +29,13 @@ const given = async () => {
   return { log, until };
 };
 
-test('the events before a position are counted, without keys, later events and those of other tenants', async () => {
+test("the count of a tenant's events includes those before the position, without encryption keys, later events and other tenants", async () => {
   const { log, until } = await given();
   const counted = await countTenantEvents(log, 'acme', { progress: null, until });
   assert.equal(counted, { counts: { streams: AGENTS, events: AGENTS * 3 }, progress: null });
 });
 
-test('a count that runs out of time continues where it ended, and the sum is the same', async () => {
+test('a count that runs out of time continues where it stopped, and results in the same sum', async () => {
   const { log, until } = await given();
   const slow: typeof log = {
     ...log,
@@ -63,7 +63,7 @@ test('a count that runs out of time continues where it ended, and the sum is the
   assert.ok(calls > 2, `${calls} calls`);
 });
 
-test('a count during which the store sends nothing has no result', async () => {
+test('a count fails without a result if the event store sends nothing in time', async () => {
   const { log, until } = await given();
   const silent: typeof log = {
     ...log,

@@ -104,7 +104,7 @@ const assertErased = async (s: Services, tenant: string, wrapped: string): Promi
 };
 
 test(
-  'an erasure whose process is killed before any of its steps is completed by the next worker, with the same receipt',
+  'an erasure whose process is killed before any one of its steps is completed by the next worker, with the same receipt',
   withNatsServer(async (broker) => {
     const s = await openServices(broker);
     await s.createTenant(KEPT);

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bytesInRange, rangeIn } from '../../api/http/byte-range.ts';
 
-test('a Range header is understood as RFC 9110 says', () => {
+test('a Range header is interpreted as RFC 9110 defines', () => {
   for (const [header, expected] of [
     [undefined, null],
     ['bytes=0-0', { start: 0, end: 0 }],
@@ -22,7 +22,7 @@ test('a Range header is understood as RFC 9110 says', () => {
     assert.equal(rangeIn(header, 10), expected, String(header));
 });
 
-test('a range of a content has exactly its bytes, however the content is split', async () => {
+test('reading a range of a content returns exactly its bytes, however the content is divided into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 1, maxLength: 50 }),

@@ -27,7 +27,7 @@ const codesOf = ({ findings }: Result) => [...new Set(findings.map(({ code }) =>
 const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
 const OLE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 
-test('a scan answers with digest, type, verdict and findings, and records FileScanned without storing the file', async () => {
+test('a scan returns digest, type, verdict and findings, and appends FileScanned without storing the file', async () => {
   const content = '%PDF-1.7\n1 0 obj << /S /JavaScript /JS (app.alert(1)) >> endobj';
   const result = await scan(content, '../a.pdf');
   assert.equal([result.sha256, result.content_type, result.verdict], [hash('sha256', content, 'hex'), 'application/pdf', 'suspicious']);
@@ -44,7 +44,7 @@ test('a scan answers with digest, type, verdict and findings, and records FileSc
   assert.is((await p.send('GET', `${p.tenant}/files/${result.sha256}`)).status, 404);
 });
 
-test('ordinary files are clean: texts, pictures, tables, random bytes, archives of texts', async () => {
+test('ordinary files get the verdict clean: texts, pictures, tables, random bytes and archives of texts', async () => {
   for (const [label, content, filename] of [
     ['a text', 'Grüße aus Köln', 'a.txt'],
     ['an empty file', '', 'a.txt'],
@@ -67,7 +67,7 @@ test('ordinary files are clean: texts, pictures, tables, random bytes, archives 
     assert.equal([(await scan(content, filename)).verdict, label], ['clean', label]);
 });
 
-test('programs, scripts, macros, embedded objects and archives that cannot be opened are suspicious, with their codes', async () => {
+test('programs, scripts, macros, embedded objects and archives that cannot be opened get the verdict suspicious, with a code for each', async () => {
   const elf = Buffer.concat([Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]), Buffer.alloc(60)]);
   for (const [label, content, filename, code] of [
     ['a Windows program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]), 'a', 'executable'],
@@ -102,7 +102,7 @@ test('programs, scripts, macros, embedded objects and archives that cannot be op
   }
 });
 
-test('the EICAR test file is refused, alone and in an archive, also without ClamAV', async () => {
+test('the EICAR test file is refused, alone and in an archive, even without ClamAV', async () => {
   for (const content of [EICAR, zipArchive([{ name: 'docs/eicar.txt', content: EICAR }])]) {
     const result = await scan(content);
     assert.is(result.verdict, 'refused');
@@ -110,7 +110,7 @@ test('the EICAR test file is refused, alone and in an archive, also without Clam
   }
 });
 
-test('every hostile archive that starts like a zip archive is refused with the code of the rule that it breaks', async () => {
+test('a hostile archive that starts like a zip archive is refused with the code of the rule that it breaks', async () => {
   const archives = hostileArchives().filter(([, , bytes]) => bytes.subarray(0, 4).toString('latin1') === 'PK\x03\x04');
   assert.ok(archives.length >= 25);
   for (const [label, code, bytes] of archives) {
