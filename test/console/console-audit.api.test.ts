@@ -61,7 +61,7 @@ test('an unknown event looks like an unknown page', async () => {
   for (const id of [crypto.randomUUID(), 'nonsense']) assert.is((await p.open(`${p.base}/events/${id}`)).status, 404, id);
 });
 
-test('the heads are listed with the check of their signature; without one, the page says when the first comes', async () => {
+test('the page of audit heads lists each head with its check in the browser; without a head, it says when the first one is signed', async () => {
   assert.match((await p.open(`${p.base}/audit/heads`)).text, /data-empty[\s\S]*within five minutes/);
   await signAuditHeads(p, [p.tenant_id]);
   await createAgent(p, 'Later');

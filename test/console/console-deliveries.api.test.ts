@@ -25,7 +25,7 @@ const pageOf = async (path: string, session?: string): Promise<string> => {
 };
 const countsIn = (html: string): string[] => [...html.matchAll(/data-count="(\w+)">(\d+)/g)].map((found) => `${found[1]} ${found[2]}`);
 
-test('the list counts deliveries by outcome, with the same numbers for every outcome that is chosen', async () => {
+test('the list of deliveries shows the number of deliveries for each outcome, and the same numbers if it is filtered by an outcome', async () => {
   const counts = ['accepted 1', 'blocked 0', 'rejected 1', 'dead 0'];
   assert.equal(countsIn(await pageOf('/deliveries')), counts);
   const filtered = await pageOf('/deliveries?outcome=rejected');

@@ -60,7 +60,7 @@ test('each form field has a label, and a help text if its schema has a descripti
 
 const update = operations.updateAgent!;
 
-test('emptying a nullable field submits null, and a field that was null and stays empty is not submitted as a change', () => {
+test('emptying a nullable field submits null, and a field that was null and is left empty stays null', () => {
   const before = { description: 'Reviews', voice: null, name: 'Reviewer' };
   const fields = submittedBy(drawn(update, before), { '/description': '' });
   assert.equal(bodyOf(formOf(update), fields, before).value, { description: null, voice: null, name: 'Reviewer' });

@@ -122,7 +122,7 @@ test('a hostile archive that starts like a zip archive is refused with the code 
   }
 });
 
-test('no polyglot with a script or a second file is clean', async () => {
+test('no polyglot file, such as a picture that is also a script or an archive, gets the verdict clean', async () => {
   const harmless = /second half|pixels|wrong size|AVIF|TIFF|an empty file|longer than the file|comment|WebP with a wrong/;
   for (const [label, content] of await polyglots()) {
     if (harmless.test(label) && !/script/.test(label)) continue;
@@ -130,7 +130,7 @@ test('no polyglot with a script or a second file is clean', async () => {
   }
 });
 
-test('a file that claims to be a picture or a PDF, and is not, has the finding type_mismatch', async () => {
+test('a file that is declared as a picture or a PDF, but is not one, has the finding type_mismatch', async () => {
   const claim = (type: string, content: string | Uint8Array) =>
     send([{ name: 'upload', content, headers: `Content-Disposition: form-data; name="upload"; filename="a"\r\nContent-Type: ${type}` }]);
   assert.equal(codesOf((await claim('image/png', 'a text')).body as Result), ['type_mismatch']);
@@ -138,7 +138,7 @@ test('a file that claims to be a picture or a PDF, and is not, has the finding t
   assert.equal(codesOf((await claim('image/png', await pictureOf('png'))).body as Result), []);
 });
 
-test('resource_type is recorded; one of 65 characters, with a line break, or twice is refused with 422', async () => {
+test('the resource_type of a scan is recorded; a value with 65 characters or a line break, or two values, is refused with 422', async () => {
   const file = { name: 'upload', filename: 'a', content: 'x' };
   assert.is((await send([file, { name: 'resource_type', content: 'attachment' }])).status, 200);
   assert.is((p.eventsOf('FileScanned').at(-1)!.data as { resource_type: string }).resource_type, 'attachment');
@@ -150,7 +150,7 @@ test('resource_type is recorded; one of 65 characters, with a line break, or twi
   assert.is((await send([type])).status, 422);
 });
 
-test('a repeat with the same Idempotency-Key gets the first result and appends nothing; another file gets 422', async () => {
+test('repeating a scan with its Idempotency-Key returns the first result and appends no event; with another file it gets 422', async () => {
   const headers = { 'idempotency-key': 'scan-1' };
   const first = await send([{ name: 'upload', filename: 'a', content: 'x' }], headers);
   const count = p.eventsOf('FileScanned').length;
@@ -173,7 +173,7 @@ test('a file in which ClamAV finds malware is refused, and one in which it finds
   assert.is(clamav.scanned.at(-1), large.length);
 });
 
-test('a file that ClamAV does not accept for its size is 413, and a ClamAV that does not answer 503: no file is called clean', async () => {
+test('if a file is too large for ClamAV, the response is 413, and if ClamAV does not answer, 503; no such file gets the verdict clean', async () => {
   const count = withClamav.eventsOf('FileScanned').length;
   const upload = (content: Uint8Array) => send([{ name: 'upload', filename: 'a', content }], {}, withClamav);
   assert.is((await upload(randomBytes(3_000_000))).status, 413);

@@ -35,7 +35,7 @@ const codeOf = ({ body }: { body: unknown }) =>
   (body as { errors?: { code: string }[]; code: string }).errors?.[0]?.code ?? (body as { code: string }).code;
 
 for (const [path, publicPath, event] of PATHS)
-  test(`PUT ${event.replace('Changed', '')}: the response describes the picture as UploadRead, ${event} is recorded, and everybody can read the picture`, async () => {
+  test(`PUT ${event.replace('Changed', '')}: the response describes the picture as UploadRead, ${event} is appended, and everybody can read the picture`, async () => {
     assert.is((await read(publicPath)).status, 404, 'there is none before');
     const { status, body, text } = await upload(path, await pictureOf('png', 20, 10), '../../logo.png');
     assert.is(status, 200, text);
@@ -53,7 +53,7 @@ for (const [path, publicPath, event] of PATHS)
     assert.is((await read(publicPath, { 'if-none-match': `"${sha256}"` })).status, 304);
   });
 
-test('the same picture again is 200 with the first id, and appends nothing', async () => {
+test('uploading the same picture again gets 200 with the first id, and appends no event', async () => {
   const picture = await pictureOf('png', 33, 33);
   const first = await upload(logo, picture);
   const count = p.log.events.length;
@@ -62,7 +62,7 @@ test('the same picture again is 200 with the first id, and appends nothing', asy
   assert.is(p.log.events.length, count);
 });
 
-test('PNG, JPEG and WebP keep their type, GIF and ICO become PNG', async () => {
+test('an uploaded PNG, JPEG or WebP picture keeps its type; GIF and ICO are converted to PNG', async () => {
   const png = await pictureOf('png');
   for (const [content, filename, type, width] of [
     [png, 'a.png', 'image/png', 16],
@@ -78,7 +78,7 @@ test('PNG, JPEG and WebP keep their type, GIF and ICO become PNG', async () => {
   }
 });
 
-test('each of the polyglots is refused with 415 or 422, or is stored without anything but its pixels', async () => {
+test('a picture that is also another kind of file is refused with 415 or 422, or only its pixels are stored', async () => {
   const all = await polyglots();
   assert.ok(all.length >= 30);
   for (const [label, content] of all) {
@@ -91,7 +91,7 @@ test('each of the polyglots is refused with 415 or 422, or is stored without any
   }
 });
 
-test('an SVG is refused with 415, and a picture of another type than the one that its part names with 422', async () => {
+test('an SVG is refused with 415, and a picture of another type than its multipart part declares with 422', async () => {
   assert.is((await upload(logo, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'a.svg', 'image/svg+xml')).status, 415);
   const mismatch = await upload(logo, await pictureOf('png'), 'a.jpg', 'image/jpeg');
   assert.equal([mismatch.status, codeOf(mismatch)], [422, 'type_mismatch']);
@@ -99,7 +99,7 @@ test('an SVG is refused with 415, and a picture of another type than the one tha
     assert.is((await upload(logo, await pictureOf('png'), 'a.png', type)).status, 200, type);
 });
 
-test('a file of 1 MiB is not refused for its size, and one byte more is refused with 413 and the limit', async () => {
+test('a picture of 1 MiB is not refused for its size; one more byte is refused with 413, and the response names the limit', async () => {
   const picture = await pictureOf('png');
   const padded = (size: number) => Buffer.concat([picture, Buffer.alloc(size - picture.length)]);
   assert.is((await upload(logo, padded(1_048_576))).status, 200);
@@ -107,7 +107,7 @@ test('a file of 1 MiB is not refused for its size, and one byte more is refused 
   assert.equal([status, (body as Json).limit], [413, 1_048_576]);
 });
 
-test('a body that is no form with one file named upload is refused: 415, 400 or 422', async () => {
+test('a body that is not a multipart form with a single file named upload is refused with 415, 400 or 422', async () => {
   const content = await pictureOf('png');
   assert.is((await p.send('PUT', logo, { body: {} })).status, 415);
   assert.is((await p.send('PUT', logo, { raw: 'x', headers: { 'content-type': FORM_TYPE } })).status, 400);
@@ -130,7 +130,7 @@ test('a body that is no form with one file named upload is refused: 415, 400 or 
   assert.equal(codeOf(await put(logo, [file, { name: 'more', content: 'x' }])), 'unknown_field');
 });
 
-test('a stale If-Match is refused with 412, and the present ETag is accepted', async () => {
+test('a picture with a stale If-Match is refused with 412, and one with the present ETag is accepted', async () => {
   const { headers } = await upload(logo, await pictureOf('png', 50, 50));
   const etag = headers.get('etag')!;
   const next = [{ name: 'upload', filename: 'b.png', content: await pictureOf('png', 51, 51) }];
@@ -138,14 +138,14 @@ test('a stale If-Match is refused with 412, and the present ETag is accepted', a
   assert.is((await put(logo, next, { 'if-match': etag })).status, 200);
 });
 
-test('a MEMBER may not change the brand (403), and only super-admins change the pictures of the platform', async () => {
+test("a MEMBER gets 403 for a change of the tenant's brand, and only super-admins can change the pictures of the platform", async () => {
   const { key } = await addMember(p, 'MEMBER');
   const raw = formBody({ name: 'upload', filename: 'a.png', content: await pictureOf('png') });
   for (const [path] of PATHS)
     assert.is((await p.send('PUT', path, { key, raw, headers: { 'content-type': FORM_TYPE } })).status, 403, path);
 });
 
-test('pictures of unknown tenants and use cases are 404, as are keys that no use case can have', async () => {
+test('reading a picture of an unknown tenant or use case, or with an impossible key, gets 404', async () => {
   for (const path of [
     '/brand/nobody/favicon',
     '/brand/DEMO/favicon',
@@ -157,7 +157,7 @@ test('pictures of unknown tenants and use cases are 404, as are keys that no use
   assert.is((await upload('/admin/use-cases/-x/icon', await pictureOf('png'))).status, 404);
 });
 
-test('pictures of two tenants are separate, and a member downloads that of their tenant by its digest', async () => {
+test("pictures of two tenants are separate, and a member can download their tenant's picture by its digest", async () => {
   const { key, tenant } = await createSecondTenant(p, 'other');
   const raw = formBody({ name: 'upload', filename: 'mine.png', content: await pictureOf('png', 77, 7) });
   const { body } = await p.send('PUT', `${tenant}/brand/logo`, { key, raw, headers: { 'content-type': FORM_TYPE } });

@@ -29,7 +29,7 @@ const storedFiles = (): string[] =>
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
     .map(({ name }) => name);
 
-test('200 uploads of 25 MiB at once: memory grows by less than 200 MiB, each is stored or refused with 503, and other requests are answered', async () => {
+test('while 200 files of 25 MiB are uploaded at once, memory grows by less than 200 MiB, each upload is stored or gets 503, and other requests are answered', async () => {
   await upload(3, MEBIBYTE);
   const before = process.memoryUsage().rss;
   const stored = countFiles();
@@ -62,7 +62,7 @@ test('200 uploads of 25 MiB at once: memory grows by less than 200 MiB, each is 
   assert.ok(most - before < MAX_GROWTH_BYTES, `memory grew by ${(most - before) / MEBIBYTE} MiB`);
 });
 
-test('uploads that are aborted halfway leave no content, no draft and no event behind', async () => {
+test('uploads that are aborted halfway leave neither a content, nor a temporary file, nor an event', async () => {
   const [events, files] = [countFiles(), storedFiles().length];
   const results = await upload(6, 5 * MEBIBYTE, 2 * MEBIBYTE);
   assert.not.ok(results[201]);

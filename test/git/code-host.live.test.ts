@@ -23,7 +23,7 @@ const open = async ({ tokens = {}, idleTimeoutMs = 5_000, timeoutMs = 60_000 }: 
   return { ...server, clock, host: createCodeHost({ client, tokens, timeoutMs, now: () => clock.now }) };
 };
 
-test('the branches and tags of a repository are listed with protocol version 2, and HEAD names its branch', async () => {
+test('the branches and tags of a repository are listed with Git protocol version 2, and HEAD yields the name of its branch', async () => {
   const { host, createRepository, requests } = await open();
   const url = createRepository('small.git', ['trunk', 'feature/login', 'ünï'], ['v1.0', 'v2']);
   const { branches, tags, complete, failed } = await host.listRefs(url);
@@ -32,7 +32,7 @@ test('the branches and tags of a repository are listed with protocol version 2, 
   assert.equal(requests.filter((line) => line === 'POST /small.git/git-upload-pack').length, 3);
 });
 
-test('an empty repository has complete empty lists and no HEAD branch', async () => {
+test('the lists of refs of an empty repository are empty and complete, and it has no HEAD branch', async () => {
   const { host, createRepository } = await open();
   const url = createRepository('empty.git', []);
   const { branches, tags, complete } = await host.listRefs(url);
@@ -40,7 +40,7 @@ test('an empty repository has complete empty lists and no HEAD branch', async ()
   assert.equal(await host.headBranch(url), { value: null, failed: null });
 });
 
-test('of 3,000 branches and 999 or 1,000 tags, at most 1,000 are listed; only a list of less than 1,000 is complete', async () => {
+test('from 3,000 branches and 999 or 1,000 tags, at most 1,000 of each are listed; only a list with less than 1,000 counts as complete', async () => {
   const { host, createRepository } = await open();
   const large = await host.listRefs(createRepository('large.git', numbered('branch', 3_000), numbered('tag', 999)));
   assert.equal([large.branches.length, large.tags.length, large.complete, large.failed], [1_000, 999, false, null]);
@@ -51,7 +51,7 @@ test('of 3,000 branches and 999 or 1,000 tags, at most 1,000 are listed; only a 
   assert.equal([full.tags.length, full.complete], [1_000, false]);
 });
 
-test('a branch or tag beyond the listed ones is found by its exact name, and no prefix of one is', async () => {
+test('a branch or tag that is missing in a long list is found by its exact name, but not by a prefix', async () => {
   const { host, createRepository } = await open();
   const url = createRepository('large.git', numbered('branch', 3_000), numbered('tag', 1_500));
   assert.equal(await host.hasRef(url, 'branch-2999'), { value: true, failed: null });
@@ -60,7 +60,7 @@ test('a branch or tag beyond the listed ones is found by its exact name, and no 
   assert.equal(await host.hasRef(url, 'branch-3000'), { value: false, failed: null });
 });
 
-test('a list is fetched again after 60 seconds, and only once for requests at the same time', async () => {
+test('a list of refs is fetched again after 60 seconds, and only once for simultaneous requests', async () => {
   const { host, createRepository, addRefs, requests, clock } = await open();
   const url = createRepository('cached.git', ['main']);
   const [first, second] = await Promise.all([host.listRefs(url), host.listRefs(url)]);
@@ -75,7 +75,7 @@ test('a list is fetched again after 60 seconds, and only once for requests at th
   assert.equal([renewed.isCached, renewed.branches], [false, ['later', 'main']]);
 });
 
-test('a token is sent only when its host asks for it, as the password of any user or of the one that it names', async () => {
+test('a token is sent only after its host has asked for credentials, as the password of any user or of the configured one', async () => {
   for (const [token, credentials] of [
     ['ghp_secret', 'x-access-token:ghp_secret'],
     ['bot:pass:word', 'bot:pass:word'],
@@ -101,7 +101,7 @@ for (const [condition, tokens] of [
   ['with a token that the host does not accept', { '127.0.0.1': 'wrong-secret' }],
   ['with a token for another host', { 'git.example.com': 'wrong-secret' }],
 ] as const)
-  test(`a private repository cannot be read ${condition}, and no message contains the token`, async () => {
+  test(`a private repository cannot be read ${condition}, and no error message contains the token`, async () => {
     const { host, createRepository, intercept } = await open({ tokens });
     const url = createRepository('private.git', ['main']);
     intercept((_, response) => {
@@ -113,7 +113,7 @@ for (const [condition, tokens] of [
     assert.not.match(JSON.stringify([failed, await host.hasRef(url, 'main'), await host.headBranch(url)]), /secret|private/);
   });
 
-test('a token is not sent to a host to which the first one redirects', async () => {
+test('a token is not sent to another host to which its host redirects', async () => {
   const target = await open();
   target.createRepository('moved.git', ['main']);
   const { host, createRepository, intercept } = await open({ tokens: { '127.0.0.1': 'secret' } });
@@ -134,7 +134,7 @@ test('a token is not sent to a host to which the first one redirects', async () 
   assert.equal(seen, [undefined, undefined, undefined, undefined]);
 });
 
-test('branches and tags are read also from a Git server that does not support protocol version 2', async () => {
+test('branches and tags can also be read from a Git server that does not support protocol version 2', async () => {
   const { host, createRepository, intercept } = await open();
   const url = createRepository('old.git', ['trunk', ...numbered('branch', 1_100)], ['v1']);
   intercept((request) => {
@@ -148,7 +148,7 @@ test('branches and tags are read also from a Git server that does not support pr
   assert.equal(await host.headBranch(url), { value: 'trunk', failed: null });
 });
 
-test('if the tags cannot be listed, the branches are, and the lists are not complete', async () => {
+test('if the tags cannot be listed, the branches are still listed, and the lists do not count as complete', async () => {
   const { host, createRepository, intercept } = await open();
   const url = createRepository('half.git', ['main'], ['v1']);
   intercept(async (request, response) => {
@@ -164,7 +164,7 @@ test('if the tags cannot be listed, the branches are, and the lists are not comp
   assert.equal([branches, tags, complete, failed?.failure], [['main'], [], false, 'unreachable']);
 });
 
-test('a host that does not answer in time is unreachable', async () => {
+test('a code host that does not answer in time is reported as unreachable', async () => {
   const { host, createRepository, intercept } = await open({ idleTimeoutMs: 300 });
   const url = createRepository('slow.git', ['main']);
   intercept(() => true);
@@ -172,7 +172,7 @@ test('a host that does not answer in time is unreachable', async () => {
   assert.is((await host.hasRef(url, 'main')).failed?.failure, 'unreachable');
 });
 
-test('the requests for a list together have a time limit, also if each of them and each byte comes in time', async () => {
+test('the requests for a list of refs have a common time limit, even if each request and each byte of the answers comes in time', async () => {
   const { host, createRepository, intercept } = await open({ timeoutMs: 1_000 });
   const url = createRepository('slow.git', ['main']);
   intercept(async ({ method }, response) => {
@@ -188,14 +188,14 @@ test('the requests for a list together have a time limit, also if each of them a
   assert.ok(performance.now() - startedAt < 4_000);
 });
 
-test('a port at which nothing listens is unreachable, and an address that is not allowed is forbidden', async () => {
+test('a port at which nothing listens is reported as unreachable, and an address that is not allowed as forbidden', async () => {
   const { host, port, close } = await open();
   await close();
   assert.is((await host.headBranch(`http://127.0.0.1:${port}/a.git`)).failed?.failure, 'unreachable');
   assert.is((await host.headBranch('https://10.0.0.1/a.git')).failed?.failure, 'forbidden');
 });
 
-test('a URL at which there is no repository is no repository', async () => {
+test('a URL without a repository is reported as no_repository', async () => {
   const { host, port, intercept } = await open();
   const url = `http://127.0.0.1:${port}/missing.git`;
   assert.is((await host.headBranch(url)).failed?.failure, 'no_repository');

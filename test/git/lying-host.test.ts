@@ -72,7 +72,7 @@ const FAILING: readonly Failing[] = [
 ];
 
 for (const [condition, list, failure, first] of FAILING)
-  test(`a list of refs that ${condition} is not used, and no ref is found`, async () => {
+  test(`if the answer of a code host to a request for refs ${condition}, it is not used, and no ref is found`, async () => {
     const { host, url } = await open(list, first);
     const { branches, tags, complete, failed } = await host.listRefs(url);
     assert.equal([branches, tags, complete, failed?.failure], [[], [], false, failure]);
@@ -80,7 +80,7 @@ for (const [condition, list, failure, first] of FAILING)
     assert.is((await host.headBranch(url)).value, null);
   });
 
-test('names that were not asked for, or that git does not accept, are left out of the lists', async () => {
+test('refs that were not asked for, or whose names git does not accept, are left out of the lists', async () => {
   const names = ['refs/heads/main', 'refs/heads/main', 'refs/tags/v1', 'refs/pull/1/head', 'HEAD', 'refs/heads/a..b', 'refs/heads/-x'];
   const more = ['refs/heads/a\u0007b', 'refs/heads/', 'refs/heads', `refs/heads/${'x'.repeat(2_000)}`, 'main'];
   const { host, url } = await open(listOf(...[...names, ...more].map((name) => ref(name)), line(OID), line('\n'), '0004', '0000'));
@@ -88,13 +88,13 @@ test('names that were not asked for, or that git does not accept, are left out o
   assert.equal([branches, tags], [['main'], ['v1']]);
 });
 
-test('a host that sends every ref whatever it is asked for is not believed that it has a ref of another name', async () => {
+test('if a code host sends all refs to a request for one, the ref exists only if its exact name is among them', async () => {
   const { host, url } = await open(listOf(ref('refs/heads/main'), ref('refs/heads/mainly'), '0000'));
   assert.equal(await host.hasRef(url, 'mai'), { value: false, failed: null });
   assert.equal(await host.hasRef(url, 'main'), { value: true, failed: null });
 });
 
-test('HEAD has no branch if it points to no branch, or to something that is none', async () => {
+test('if HEAD points to nothing, to a tag or to an empty name, the repository has no HEAD branch', async () => {
   for (const head of [`${OID} HEAD\n`, `${OID} HEAD symref-target:refs/tags/v1\n`, `${OID} HEAD symref-target:\n`]) {
     const { host, url } = await open(listOf(line(head), '0000'));
     assert.equal(await host.headBranch(url), { value: null, failed: null });

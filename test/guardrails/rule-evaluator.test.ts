@@ -33,7 +33,7 @@ const openEvaluator = (timeLimitMs?: number) => {
   return evaluator.evaluate;
 };
 
-test('rules that exceed the time limit have no result, and the next delivery is evaluated', async () => {
+test('if guardrail rules exceed the time limit, they have no result, and the next delivery is still evaluated', async () => {
   const evaluate = openEvaluator(200);
   assert.is(await evaluate('t', SLOW, subject, contentOf(SLOW_BODY)), null);
   const result = await evaluate('t', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
@@ -42,7 +42,7 @@ test('rules that exceed the time limit have no result, and the next delivery is 
   assert.equal(again!.redactions, [{ tag: 'slow', count: 1 }]);
 });
 
-test('slow rules of one tenant delay a delivery to another tenant by at most one delivery', async () => {
+test("slow guardrail rules of one tenant delay another tenant's delivery by the time of at most one delivery", async () => {
   const evaluate = openEvaluator(300);
   await evaluate('other', setOf(pattern('x', 'x')), subject, contentOf('"x"'));
   const slow = Array.from({ length: 5 }, () => evaluate('slow', SLOW, subject, contentOf(SLOW_BODY)));
@@ -57,7 +57,7 @@ test('slow rules of one tenant delay a delivery to another tenant by at most one
   await Promise.allSettled(slow);
 });
 
-test('slow rules do not block the thread that accepts deliveries', async () => {
+test('slow guardrail rules do not block the thread that accepts deliveries', async () => {
   const evaluate = openEvaluator(400);
   const evaluating = evaluate('t', SLOW, subject, contentOf(SLOW_BODY));
   let turns = 0;
@@ -67,7 +67,7 @@ test('slow rules do not block the thread that accepts deliveries', async () => {
   assert.ok(turns > 10, `${turns} turns`);
 });
 
-test('a large body is matched across its chunks, and is blocked if it would have to be redacted', async () => {
+test('rules also match text across the chunks of a large body, which is blocked if it would have to be redacted', async () => {
   const evaluate = openEvaluator();
   const text = JSON.stringify('.'.repeat(899_990) + 'SECRET'.repeat(3) + '.'.repeat(10_000));
   const whole = bytes(text);
@@ -105,7 +105,7 @@ const hostileJson = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value;
 
-test('evaluating rules on any JSON never throws, and a redacted body is JSON', () => {
+test('evaluating rules on any JSON never throws, and a redacted JSON body is valid JSON', () => {
   const evaluate = compileRules(RULES, [{ pattern: 'a', tag: 't' }], ruleTools);
   fc.assert(
     fc.property(hostileJson, (json) => {
@@ -119,7 +119,7 @@ test('evaluating rules on any JSON never throws, and a redacted body is JSON', (
   );
 });
 
-test('evaluating rules on any form never throws', () => {
+test('evaluating rules on any form-encoded body never throws', () => {
   const evaluate = compileRules(RULES, [{ pattern: 'a', tag: 't' }], ruleTools);
   fc.assert(
     fc.property(

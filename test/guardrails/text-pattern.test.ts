@@ -20,7 +20,7 @@ const EVIL_ENDS = ['$', '!$', 'z', '\\d$', '(?i)Q', '\\b!', '[^a]$', '(!|#)+$', 
 const EVIL_PATTERNS = EVIL_CORES.flatMap((core) => EVIL_ENDS.map((end) => `${core}x${end}`));
 const TEXT = `${'a'.repeat(50_000)}!`;
 
-test('none of 100 patterns that are evil for a backtracking matcher takes more than 100 ms for 50,000 characters', () => {
+test('none of 100 patterns that are exponentially slow in backtracking engines takes more than 100 ms for 50,000 characters', () => {
   is(EVIL_PATTERNS.length, 100);
   const slow = EVIL_PATTERNS.filter((pattern) => {
     const { test: matches } = compileTextPattern(pattern);
@@ -49,7 +49,7 @@ for (const [pattern, reason] of [
     ok(patternCompiler.faultOf(pattern));
   });
 
-test('redacting replaces each match of each pattern by its tag, and counts them', () =>
+test('redaction replaces each match of each pattern with the tag of the pattern, and counts the matches by tag', () =>
   equal(
     patternCompiler.redact('ada@example.com, bob@example.com: 4711', [
       { pattern: '[a-z]+@[a-z.]+', tag: 'EMAIL' },
@@ -65,10 +65,10 @@ test('redacting replaces each match of each pattern by its tag, and counts them'
     },
   ));
 
-test('a tag is inserted as it is, also if it has the characters of a replacement reference', () =>
+test('a tag is inserted literally, even if it contains characters like $1 that refer to matches in a replacement', () =>
   is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[redacted:$1$&]c'));
 
-test('redacting leaves out matches without characters', () =>
+test('redaction ignores empty matches', () =>
   equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));
 
 test.run();

@@ -112,7 +112,7 @@ test("the reads of a tenant's data that do not accept as_of are exactly those th
   assert.ok(tenantReads.length - lacking.length >= 10);
 });
 
-test('the lists that decisions.md names accept as_of, and refuse it together with a filter or an order', async () => {
+test('exactly the specified lists accept as_of, and refuse it together with a filter or an order', async () => {
   const agent = '/tenant/{tenant_id}/agents/{agent_id}';
   const named = [
     '/tenant/{tenant_id}/agents',

@@ -61,7 +61,7 @@ test('a request that a proxy on this machine forwards is not local, whether the 
   }
 });
 
-test('serve shows its metrics to this machine only if PUBLIC_URL is this machine: a proxy here may forward others without a header', () => {
+test('serve shows its metrics to callers on this machine only if PUBLIC_URL is on this machine, too: otherwise a local proxy could pass on requests of others', () => {
   const config = { trustedProxies: [], metricsToken: 'secret' };
   const mayRead = (publicUrl: string) => serveMetricsAccess({ ...config, publicUrl })(requestFrom('127.0.0.1'));
   assert.ok(mayRead('http://127.0.0.1:4100'));

@@ -108,7 +108,7 @@ test('the same idempotency key on another route, in another tenant or from anoth
   await p.close();
 });
 
-test('a repeated creation of an API key gets 409 with the Location of the key, and does not show the secret again', async () => {
+test('repeating the creation of an API key gets 409 with the Location of the key, and does not show the secret again', async () => {
   const p = await createTestPlatform();
   const send = () => p.send('POST', `${p.tenant}/api-keys`, { body: { name: 'CI' }, headers: { 'idempotency-key': 'once' } });
   const first = await send();

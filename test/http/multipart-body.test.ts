@@ -71,7 +71,7 @@ test('a body whose connection breaks is refused as malformed', async () => {
   assert.is(codeOf(await read({ chunks: broken() })), 'malformed');
 });
 
-test('a body that arrives too slowly is given up after about ten seconds', async () => {
+test('a body that arrives too slowly is refused after about ten seconds', async () => {
   const body = form('x'.repeat(1_000));
   const slow = async function* () {
     for (const byte of body) {

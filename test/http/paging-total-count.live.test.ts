@@ -70,7 +70,7 @@ test('Total-Count of the audit log and of the members includes only those of the
 const foldedCount = ({ name, tables: [table] }: AnyProjection): number =>
   [...p.foldedRows(name, table!.name).values()].filter(({ row }) => row.tenant_id === p.tenant_id && !row[table!.softDelete ?? '']).length;
 
-test('the counters in Postgres equal the numbers of rows; lists of a projection version without counters have no Total-Count', async () => {
+test('the counters in Postgres equal the numbers of rows; if the version of a projection has no counters, its lists have no Total-Count', async () => {
   await p.waitForProjections();
   const databaseUrl = await freshDatabase();
   const { reads, close } = await startProjectionPlatform(p.log, databaseUrl, projections);

@@ -30,7 +30,7 @@ const setTime = (seconds: number): void => {
 };
 const time = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
 
-test('the history of a model shows its changes and the tenants to which it was opened; a diff accepts times and tokens', async () => {
+test('the history of a model shows its changes and the tenants to which it was opened; a diff accepts times and consistency tokens', async () => {
   setTime(10);
   const body = { provider: 'p', slug: 'one', name: 'One', config: { url: 'x' }, available_to_all_tenants: false };
   const created = ok(await p.send('POST', '/admin/models', { body }));
@@ -76,7 +76,7 @@ test('the history of a model shows its changes and the tenants to which it was o
   setTime(50);
 });
 
-test('the history of a model is only for the platform, and 404 for an unknown model', async () => {
+test('only platform credentials can read the history of a model, and an unknown model gets 404', async () => {
   const { key } = await addMember(p, 'OWNER', p.tenant_id, 'other.owner@example.com');
   const [model] = (await p.send('GET', '/admin/models')).body as { id: string }[];
   for (const part of ['history', 'diff?from=0:0']) {
@@ -85,7 +85,7 @@ test('the history of a model is only for the platform, and 404 for an unknown mo
   }
 });
 
-test('the history of a tenant shows settings, members, role permissions and invitations, but not the digest of an invitation', async () => {
+test('the history of a tenant shows changes of settings, members, role permissions and invitations, but no digest of an invitation', async () => {
   const { user_id, key } = await addMember(p, 'MEMBER');
   const before = ok(await p.send('PATCH', p.tenant, { body: { billing_email: 'one@example.com' } }));
   ok(await p.send('PATCH', p.tenant, { body: { billing_email: null, allow_superadmin_access: false } }));
@@ -166,7 +166,7 @@ test('the history of an agent shows that the configuration of one of its skills 
   );
 });
 
-test("the history of a connector's tool shows what the connector's syncs changed of it, among its own changes", async () => {
+test("the history of a connector's tool shows, in order, its own changes and the changes by syncs of the connector", async () => {
   const tools = `${p.tenant}/connectors/mailer/tools`;
   const send = { name: 'send', display_name: 'Send', description: 'd', description_long: 'l' };
   const other = { ...send, name: 'other' };
@@ -215,7 +215,7 @@ test('the history of a tool of the tenant shows its changes and its removal', as
   assert.is((await p.send('GET', `${p.tenant}/tools/c${'0'.repeat(24)}/history`)).status, 404);
 });
 
-test('a member who leaves and an opened break-glass are changes of the tenant, and pages of the history end with its first event', async () => {
+test('members who leave and break-glass requests appear in the history of the tenant, and its last page ends with the first event', async () => {
   const other = (await p.send('POST', '/admin/tenants', { body: { name: 'Other', slug: 'other', owner_email: 'o@example.com' } })).body as {
     id: string;
     owner_key: string;
@@ -236,7 +236,7 @@ test('a member who leaves and an opened break-glass are changes of the tenant, a
   assert.equal(types, ['SuperAdminAccessOpened', 'MemberRemoved', 'MemberAdded', 'MemberAdded', 'TenantCreated']);
 });
 
-test('each entry of the history of a tenant with 2,000 members has only the member that it changed, not the others', async () => {
+test('in the history of a tenant with 2,000 members, each entry contains only the member that changed', async () => {
   const { id, tenant, key } = await createSecondTenant(p, 'large');
   const user_id = (index: number): string => `c${String(index).padStart(24, '0')}`;
   const added = Array.from({ length: 2_000 }, (_, index) => ({

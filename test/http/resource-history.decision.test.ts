@@ -50,7 +50,7 @@ const stepsOf = (subject: AnySubject): Step[] => {
 };
 const steps = SUBJECTS.map(stepsOf);
 
-test('the history of every kind of resource shows what each of its events changed', () => {
+test('the history of each kind of resource shows what each of its events changed', () => {
   for (const [index, subject] of SUBJECTS.entries()) {
     const found = steps[index]!;
     assert.ok(found.length > 2, subject.noun);
@@ -94,7 +94,7 @@ test('no history contains the digest or the ciphertext of a secret', () => {
   for (const text of secrets) assert.not.ok(shown.includes(text), text);
 });
 
-test('an entry that is a secret is shown as changed, without its values', () => {
+test('if a secret entry of a resource changes, the history shows that it changed, but not its values', () => {
   type Vault = { sealed: Record<string, string> };
   const subject: AnySubject = {
     ...agentHistory,

@@ -201,7 +201,7 @@ const refusals = async (): Promise<string[]> => {
   return found;
 };
 
-test('no refusal contains internal details', async () => {
+test('no error response contains internal details', async () => {
   const found = new Set<string>(await refusals());
   assert.equal(
     Object.keys(PROBLEMS)

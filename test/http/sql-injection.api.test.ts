@@ -82,7 +82,7 @@ const statusesOfReads = async (): Promise<string[]> => {
   return statuses;
 };
 
-test('SQL in any query parameter is data: no error of Postgres, no condition and no delay shows in an answer', async () => {
+test('SQL in a query parameter is treated as data: no response shows an error of Postgres, a changed condition or a delay', async () => {
   const faults: string[] = [];
   let attacked = 0;
   for (const call of reads)
@@ -95,7 +95,7 @@ test('SQL in any query parameter is data: no error of Postgres, no condition and
   assert.ok(attacked > 100, `${attacked} parameters`);
 });
 
-test('SQL in any path parameter is data, too', async () => {
+test('SQL in a path parameter is treated as data', async () => {
   const faults: string[] = [];
   for (const call of reads)
     for (const { name } of call.idPositions.filter((one) => one.in === 'path')) {
@@ -115,7 +115,7 @@ const textsIn = (schema: Schema): string[] =>
       : [],
   );
 
-test('SQL in any text of a body is stored or refused as a text, and no table is lost by it', async () => {
+test('SQL in a text of a body is stored or refused as a text, and no table is lost', async () => {
   const faults: string[] = [];
   let stored = 0;
   for (const call of calls) {
@@ -137,7 +137,7 @@ test('SQL in any text of a body is stored or refused as a text, and no table is 
   assert.equal(dataset.unappliedEvents(), []);
 });
 
-test('after the attacks, no read fails: every table is still there', async () => {
+test('after the SQL injection attempts, every read still succeeds', async () => {
   const statuses = await statusesOfReads();
   assert.equal(
     statuses.filter((status) => / 5\d\d$/.test(status)),

@@ -15,7 +15,7 @@ const routerOf = (...routes: readonly string[]) => {
 const handlersAt = (router: ReturnType<typeof routerOf>, method: string, path: string): string[] =>
   router.match(method, path)[0].map(([handler]) => handler);
 
-test('a fixed segment wins over a parameter, whichever was added first, and handlers for every path run before it', () => {
+test('a fixed path segment takes precedence over a parameter, whichever route was added first, and handlers for all paths run before both', () => {
   for (const routes of [
     ['GET /jobs/:id', 'GET /jobs/preview'],
     ['GET /jobs/preview', 'GET /jobs/:id'],
@@ -26,7 +26,7 @@ test('a fixed segment wins over a parameter, whichever was added first, and hand
   }
 });
 
-test('a path below a fixed segment that only the route with the parameter has is matched by it', () => {
+test('a path that continues after a fixed segment matches the route with the parameter if only that route continues', () => {
   const router = routerOf('POST /jobs/preview', 'POST /jobs/:id/pause');
   assert.equal(handlersAt(router, 'POST', '/jobs/preview/pause'), ['every', 'POST /jobs/:id/pause']);
   assert.equal(handlersAt(router, 'POST', '/jobs/preview'), ['every', 'POST /jobs/preview']);
@@ -34,7 +34,7 @@ test('a path below a fixed segment that only the route with the parameter has is
   assert.equal(handlersAt(router, 'GET', '/jobs/preview'), ['every']);
 });
 
-test('all routes of the service together are matched by regular expressions, each path by its own route', () => {
+test('all routes of the service can be compiled to regular expressions, and each path matches its own route', () => {
   const operations = Object.values(operationsOf({} as never)).map(({ method, path }) => `${method} ${path}`);
   const plain = Object.entries(plainPaths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),

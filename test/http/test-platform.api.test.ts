@@ -10,7 +10,7 @@ const createAgent = (p: TestPlatform, slug: string) => p.send('POST', `${p.tenan
 const slugsOf = async (p: TestPlatform): Promise<string[]> =>
   ((await p.send('GET', `${p.tenant}/agents?sort=slug`)).body as { slug: string }[]).map(({ slug }) => slug);
 
-test('when a request is answered, every projection is at the end of the log, and lists show what the request has created', async () => {
+test('once the test platform has answered a request, every projection is at the end of the log, and lists contain what the request created', async () => {
   const p = await createTestPlatform();
   for (const slug of ['a', 'b', 'c']) {
     assert.is((await createAgent(p, slug)).status, 201);
@@ -23,7 +23,7 @@ test('when a request is answered, every projection is at the end of the log, and
   await p.close();
 });
 
-test("platforms that run at the same time, or one after the other, do not see each other's rows", async () => {
+test("test platforms that run at the same time, or one after the other, do not see each other's rows", async () => {
   const [one, two] = [await createTestPlatform(), await createTestPlatform()];
   await createAgent(one, 'one');
   await createAgent(two, 'two');
@@ -50,7 +50,7 @@ test('events that a test holds back reach the read models only when it releases 
   await p.close();
 });
 
-test('an append after the platform was closed fails instead of waiting for ever', async () => {
+test('an append after the test platform was closed fails instead of waiting forever', async () => {
   const p = await createTestPlatform();
   await p.close();
   assert.is((await createAgent(p, 'closed')).status, 500);

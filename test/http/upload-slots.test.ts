@@ -21,7 +21,7 @@ const startUploads = (tenants: readonly string[]) => {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('two uploads of a tenant run at the same time; a third waits, and does not hold up another tenant', async () => {
+test('two uploads of a tenant run at the same time; a third one waits and does not delay another tenant', async () => {
   const { started, finish, results } = startUploads(['a', 'a', 'a', 'b']);
   assert.equal(started, [0, 1, 3]);
   finish[1]!();
@@ -31,7 +31,7 @@ test('two uploads of a tenant run at the same time; a third waits, and does not 
   assert.equal(await Promise.all(results), [0, 1, 2, 3]);
 });
 
-test('six uploads run at the same time, in total; when one ends, the one that has waited longest starts', async () => {
+test('at most six uploads run at the same time in total; when one ends, the one that has waited longest starts', async () => {
   const { started, finish, results } = startUploads(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   assert.equal(started, [0, 1, 2, 3, 4, 5]);
   finish[3]!();
@@ -44,7 +44,7 @@ test('six uploads run at the same time, in total; when one ends, the one that ha
   assert.equal(await Promise.all(results), [0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-test('an upload is refused at once if 24 others wait', async () => {
+test('if 24 uploads wait already, another one is refused at once', async () => {
   const { finish, results } = startUploads(Array.from({ length: 27 }, () => 'a'));
   const refused = (await results[26]) as Refusal;
   assert.ok(refused instanceof Refusal);
@@ -59,7 +59,7 @@ test('an upload is refused at once if 24 others wait', async () => {
   );
 });
 
-test('a failed upload gives its place to the next one', async () => {
+test('if a running upload fails, the next waiting one starts', async () => {
   const withSlot = createUploadSlots();
   const failing = () => withSlot('a', () => Promise.reject(new Error('failed'))).catch(() => 'failed');
   assert.equal(await Promise.all([failing(), failing(), failing()]), ['failed', 'failed', 'failed']);

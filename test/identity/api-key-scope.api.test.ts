@@ -79,7 +79,7 @@ test('an API key with a role below that of its owner has only the permissions of
   assert.is(await statusOf('DELETE', `${KEYS}/${owner.key_id}`, asAdmin), 403);
 });
 
-test('an API key with the role AUDITOR only reads agents, even those that its owner owns, and effective-permissions says so', async () => {
+test('an API key with the role AUDITOR can only read agents, even those that its owner owns, and effective-permissions shows only these permissions', async () => {
   const auditor = await createKey({ role: 'AUDITOR' });
   const effective = async (key: string) => {
     const { permissions } = (await p.send('GET', `${A}/effective-permissions`, { key })).body as { permissions: Json[] };

@@ -153,7 +153,7 @@ test('without a credential, every operation that is not public gets 401', async 
   }
 });
 
-test('a runner key allows reading its agent and its runtime, running its sessions, reserving its budget, asking for credentials, sending its mail, authoring skills and managing runner credentials, and nothing else', async () => {
+test('a runner key allows only the operations of runners: reading its agent, its runtime, sessions, budget, credential requests, mail, skill authoring and runner credentials', async () => {
   const { key } = await createKey(`${A}/runner-keys`);
   const other = ((await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Other', slug: 'other' } })).body as CreatedKey).id;
   await p.waitForProjections();

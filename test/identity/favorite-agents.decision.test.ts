@@ -7,7 +7,7 @@ const of = (agent_id: string): User.FavoriteAgent => ({ agent_id, tenant_id: TEN
 const marked = (agent_id: string): User.UserEvent => ({ type: 'AgentFavorited', data: of(agent_id) });
 const unmarked = (agent_id: string): User.UserEvent => ({ type: 'AgentUnfavorited', data: of(agent_id) });
 
-test('marking a favorite again, and removing what is no favorite, emit no event', () => {
+test('marking an agent as a favorite again, or removing one that is not a favorite, emits no event', () => {
   given(User)
     .when(favorite(of('a')))
     .emits(marked('a'));
@@ -25,7 +25,7 @@ test('marking a favorite again, and removing what is no favorite, emit no event'
     .emits(marked('a'));
 });
 
-test('a user can have the maximum number of favorites, and one more is refused', () => {
+test('a user can have the maximum number of favorites; one more is refused', () => {
   const almost = Array.from({ length: MAX_FAVORITES - 1 }, (_, index) => marked(`a${index}`));
   given(User, ...almost)
     .when(favorite(of('last')))

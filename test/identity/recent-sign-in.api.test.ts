@@ -57,7 +57,7 @@ const callAll = async (p: P, cookie: string, user_id: string): Promise<unknown[]
 };
 
 signInTest(
-  'break-glass, changes of users and erasure need a sign-in of the last 15 minutes if a browser signed in at the issuer',
+  'if a browser signed in at the issuer more than 15 minutes ago, break-glass, changes of users and erasure are refused until a new sign-in',
   async ({ p }) => {
     const user_id = await addSuperAdmin(p);
     const { session } = await signIn(p);
@@ -79,7 +79,7 @@ signInTest(
   },
 );
 
-signInTest('max_age is sent to the issuer, and a callback is refused if the issuer does not say when the user signed in', async ({ p }) => {
+signInTest('the parameter max_age is passed to the issuer, and the callback is refused if the ID token does not say when the user signed in', async ({ p }) => {
   await addSuperAdmin(p);
   const { sent } = await signIn(p, '?max_age=0&return_to=/console/me');
   assert.is(sent.get('max_age'), '0');
@@ -91,7 +91,7 @@ signInTest('max_age is sent to the issuer, and a callback is refused if the issu
     assert.is((await p.send('GET', `/auth/login?max_age=${bad}`, { key: '' })).status, 422, bad);
 });
 
-signInTest('the console shows a link to sign in again in place of a form that needs a recent sign-in', async ({ p }) => {
+signInTest('in place of a form that needs a recent sign-in, the console shows a link to sign in again', async ({ p }) => {
   const user_id = await addSuperAdmin(p);
   const { session } = await signIn(p);
   const signedInAt = Date.now();

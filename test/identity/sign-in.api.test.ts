@@ -164,7 +164,7 @@ signInTest('a user with one open tenant can sign in, no matter how many closed t
 
 const encodePart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-signInTest('a token that the issuer did not issue for this service gets 401', async (stage) => {
+signInTest('a token that is not an ID token of the issuer for this service gets 401', async (stage) => {
   const { p, issuer } = stage;
   await allowAccount(stage);
   const good = await issuer.sign();
@@ -207,7 +207,7 @@ signInTest('a token that the issuer did not issue for this service gets 401', as
   assert.is((await bearer(p, good)).status, 200);
 });
 
-signInTest('the name in a token is cleaned and cut once, so that every read shows the same text', async (stage) => {
+signInTest('the name in a token is cleaned and truncated before it is stored, so that every read shows the same text', async (stage) => {
   const { p, issuer } = stage;
   const names = {
     nul: ['a\u0000b', 'a b'],

@@ -14,28 +14,28 @@ const settings = {
   additionalProperties: false,
 };
 
-test('a value that matches its schema has no fault', () => equal(faultOfValue(settings, { host: 'a.example', retries: 5 }), null));
+test('validating a value that matches its schema returns no error', () => equal(faultOfValue(settings, { host: 'a.example', retries: 5 }), null));
 
-test('if a value does not match its schema, the returned fault has a JSON pointer to the wrong part of the value', () => {
+test('if a value does not match its schema, the error has a JSON pointer to the wrong part of the value', () => {
   equal(faultOfValue(settings, { host: 'a', retries: 6 }), { pointer: '/retries', code: 'maximum', message: 'must be <= 5' });
   equal(faultOfValue(settings, { host: 'A' })?.pointer, '/host');
   equal(faultOfValue(settings, {})?.code, 'required');
   equal(faultOfValue(settings, { host: 'a', 'a/b': 1 })?.pointer, '/a~1b');
 });
 
-test('if a schema has an invalid keyword, the returned fault has a JSON pointer to the keyword', () => {
+test('if a schema has an invalid keyword, the error has a JSON pointer to the keyword', () => {
   equal(faultOfSchema({ type: 'objekt' })?.pointer, '/type');
   equal(faultOfSchema({ properties: { x: { minimum: 'a' } } })?.pointer, '/properties/x/minimum');
 });
 
-test('a schema of draft 7 is checked by the rules of draft 7, and other drafts are refused', () => {
+test('a draft 7 schema is validated by the rules of draft 7, and schemas of other drafts than 7 and 2020-12 are refused', () => {
   const tuple = { $schema: 'http://json-schema.org/draft-07/schema#', $id: 'https://a.example/b', items: [{ type: 'string' }] };
   equal(faultOfValue(tuple, [1])?.pointer, '/0');
   equal(faultOfSchema({ items: [{ type: 'string' }] })?.pointer, '/items');
   equal(codeOf({ $schema: 'http://json-schema.org/draft-04/schema#' }), 'unsupported_schema');
 });
 
-test('a $ref to another document is refused, one to the own document is followed', () => {
+test('a $ref to another document is refused, and a $ref within the schema is followed', () => {
   equal(codeOf({ $ref: 'https://example.com/schema' }), 'remote_ref');
   equal(codeOf({ properties: { a: { $ref: 'other.json#/x' } } }), 'remote_ref');
   equal(codeOf({ $ref: '#/$defs/missing' }), 'unknown_ref');
@@ -46,17 +46,17 @@ test('a $ref to another document is refused, one to the own document is followed
   equal(faultOfValue(tree, { child: { child: { other: 1 } } })?.pointer, '/child/child/other');
 });
 
-test('content of enum, const and default is not taken for a schema', () =>
+test('objects within enum, const and default are not treated as schemas', () =>
   equal(faultOfSchema({ enum: [{ $ref: 'x', $async: 1 }], const: { $id: 'y' }, default: { pattern: '(' } }), null));
 
-test('a pattern that backtracks exponentially in other engines is matched at once', () => {
+test('a pattern that takes exponential time in backtracking engines is matched at once', () => {
   const start = performance.now();
   equal(faultOfValue({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(5_000)}!`)?.code, 'pattern');
   equal(faultOfValue({ patternProperties: { '^(a|a)*$': { type: 'string' } } }, { [`${'a'.repeat(5_000)}!`]: 1 }), null);
   ok(performance.now() - start < 2_000);
 });
 
-test('a pattern with look-around or a back reference, an invalid and an overlong one are refused', () => {
+test('a pattern that is invalid or too long, or has look-around or a back reference, is refused', () => {
   for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>', '(', '[z-a]', '(?i)a', 'a'.repeat(1_025), '(a{1000}){1000}']) {
     equal(codeOf({ pattern }), 'invalid_pattern', pattern.slice(0, 40));
     equal(codeOf({ patternProperties: { [pattern]: true } }), 'invalid_pattern', pattern.slice(0, 40));
@@ -65,7 +65,7 @@ test('a pattern with look-around or a back reference, an invalid and an overlong
     equal(faultOfSchema({ pattern }), null, pattern.slice(0, 40));
 });
 
-test('patterns whose compiled size is excessive in total are refused', () =>
+test('a schema is refused if its patterns together exceed the maximum compiled size', () =>
   equal(codeOf({ allOf: Array.from({ length: 500 }, () => ({ pattern: '^.{1,1000}$' })) }), 'too_complex'));
 
 /** A schema of few characters whose check doubles its work with each level. */
@@ -75,7 +75,7 @@ const doubling = (): JsonObject => {
   return { $defs: Object.fromEntries([...parts, ['a40', { type: 'object' }]]), $ref: '#/$defs/a0' };
 };
 
-test('a check that would take exponential time, or never end, is stopped', () => {
+test('a validation that would take exponential time, or never end, is stopped', () => {
   const start = performance.now();
   equal(faultOfValue(doubling(), {})?.code, 'too_complex');
   const perLevel = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } };
@@ -87,7 +87,7 @@ test('a check that would take exponential time, or never end, is stopped', () =>
   ok(performance.now() - start < 5_000);
 });
 
-test('uniqueItems compares objects whatever the order of their fields, in time proportional to their size', () => {
+test('uniqueItems ignores the order of the fields of objects, and takes time proportional to their size', () => {
   const start = performance.now();
   const items = Array.from({ length: 15_000 }, (_, index) => ({ index }));
   equal(faultOfValue({ uniqueItems: true }, items), null);
@@ -102,13 +102,13 @@ test('uniqueItems compares objects whatever the order of their fields, in time p
   ok(performance.now() - start < 2_000);
 });
 
-test('a schema with exactly the maximum number of subschemas is accepted, with one more it is refused', () => {
+test('a schema with the maximum number of subschemas is accepted, and with one more it is refused', () => {
   const withParts = (count: number) => ({ properties: Object.fromEntries(Array.from({ length: count - 1 }, (_, i) => [`p${i}`, {}])) });
   equal(faultOfSchema(withParts(500)), null);
   equal(codeOf(withParts(501)), 'too_complex');
 });
 
-test('a schema of exactly the maximum length is accepted, with one more character it is refused', () => {
+test('a schema of the maximum length is accepted, and with one more character it is refused', () => {
   const ofLength = (length: number) => ({ description: 'a'.repeat(length - '{"description":""}'.length) });
   equal(faultOfSchema(ofLength(65_536)), null);
   equal(codeOf(ofLength(65_537)), 'too_big');
@@ -128,19 +128,19 @@ test('a schema with many $refs to large subschemas is refused, because each $ref
   equal(codeOf({ $defs: { a: part }, anyOf: refs }), 'too_complex');
 });
 
-test('keywords that make a schema asynchronous, dynamic or another document are refused', () => {
+test('a schema with keywords that would make it asynchronous, dynamic or another document is refused', () => {
   for (const keyword of ['$async', '$dynamicRef', '$recursiveRef', 'id'])
     ok(faultOfSchema({ properties: { a: { [keyword]: '#' } } }), `${keyword} was accepted`);
   equal(codeOf({ properties: { a: { $id: 'x' } } }), 'unsupported_keyword');
   equal(faultOfSchema({ properties: { id: { type: 'string' }, $id: { type: 'string' } } }), null);
 });
 
-test('names that occur in the prototype of objects are not taken for fields', () => {
+test('names such as toString, which all JavaScript objects inherit, are not treated as fields of a value', () => {
   equal(faultOfValue({ required: ['constructor'] }, {})?.code, 'required');
   equal(faultOfValue({ properties: { toString: { type: 'number' } } }, {}), null);
 });
 
-test('text of a schema never runs as code', () => {
+test('text in a schema is never executed as code', () => {
   const text = '"];globalThis.hasRun=true;//';
   faultOfValue({ properties: { [text]: { const: `\${globalThis.hasRun=true}` } }, required: [text], enum: [text] }, { [text]: 1 });
   equal('hasRun' in globalThis, false);

@@ -32,19 +32,19 @@ for (const kind of BROKER_OUTAGES)
     is(figures["in the runners' ledgers"], figures['sent deliveries']);
   });
 
-test('deliveries that the broker held reach their runners after it has lost all its files', async () => {
+test('deliveries that waited at the broker reach their runners even after it has lost all its files', async () => {
   const figures = await trial(async (platform) => runBrokerDamage(await deploy(platform, startClientRunner), 'removed', 30));
   equal([figures['in the log'], figures["in the runners' ledgers"]], [60, 60]);
 });
 
-test('a runner that is killed after the effect of a delivery gets the delivery again, and it has no second effect', async () => {
+test('if a runner is killed after the effect of a delivery, the delivery is sent again and has no second effect', async () => {
   const figures = await trial((platform) => runRunnerKills(platform, 6));
   is(figures['kills after the effect'], 6);
   is(figures['runs of the handler'], figures['in the log']! + 6);
   is(figures["in the runners' ledgers"], figures['in the log']);
 });
 
-test('deliveries to a silent and to a refusing runner are given up after ten attempts; a slow runner gets each once; others do not wait', async () => {
+test('deliveries to a runner that does not answer or refuses them are given up after ten attempts; slow runners get each once, and others are not delayed', async () => {
   const figures = await trial((platform) => runBadRunners(platform, { count: 2, slowMs: 5_000, ackWaitMs: 1_500 }));
   equal([figures['given up in the log'], figures['processed by the working runner'], figures['processed by the slow runner']], [4, 2, 2]);
 });

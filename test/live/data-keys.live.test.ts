@@ -17,7 +17,7 @@ const damageKeys = async (platform: Platform, { id }: Tenant): Promise<void> => 
   await log.close();
 };
 
-test("while a tenant's data key cannot be decrypted, a newly started process answers its deliveries and bodies with 503, serves other tenants, and says so at /readyz", () =>
+test('while the data key of a tenant cannot be decrypted, a newly started process answers its deliveries with 503, serves other tenants, and reports it at /readyz', () =>
   withPlatform(async (platform) => {
     const readiness = async (base: string) => {
       const answer = await fetch(`${base}/readyz`);

@@ -21,23 +21,23 @@ const trial = async (run: (deployment: Deployment) => Promise<OutageReport>): Pr
   return figures;
 };
 
-test('of 100 copies of a delivery that reach four processes at the same moment, one is accepted and has an effect', async () => {
+test('if 100 copies of a delivery reach four processes at the same moment, one copy is accepted, and there is one effect', async () => {
   const figures = await trial((deployment) => runConcurrentCopies(deployment, 3));
   equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [3, 297, 3]);
 });
 
-test('a redelivery is acknowledged without effect at the same moment, after a second, after three days and after 89 days', async () => {
+test('a redelivery at the same moment, after a second, after three days or after 89 days is acknowledged without an effect', async () => {
   const figures = await trial((deployment) => runLateRedeliveries(deployment, 5));
   equal([figures['acknowledged with 202'], figures['acknowledged with 200'], figures['at the runners (effects)']], [5, 20, 5]);
 });
 
-test('delivery ids that differ in case or inner spaces, or belong to two integrations, are different; too long ones are refused', async () => {
+test('delivery ids that differ in case or inner spaces, or belong to different integrations, are different ids; ids that are too long are refused', async () => {
   const figures = await trial((deployment) => runSimilarIds(deployment, 12));
   is(figures['at the runners (effects)'], figures['sent deliveries']);
   ok(figures['malformed ids']! > 0);
 });
 
-test('while a secret is replaced, the old and the new one are accepted until the overlap ends, and only the new one afterwards', async () => {
+test('after a secret rotation, the old and the new secret are accepted until the overlap ends, and then only the new one', async () => {
   const figures = await trial((deployment) => runSecretRotations(deployment, { rotations: 1, overlapSeconds: 4, perSecond: 20 }));
   ok(figures['requests during the overlap']! > 20);
   ok(figures['refused with the old secret']! > 5);

@@ -120,7 +120,7 @@ const waitForCompletion = async (platform: Platform, tenant: string): Promise<vo
   await eventually('the erasure is completed', isCompleted).finally(() => log.close());
 };
 
-test('after the erasure of a tenant, none of 40 contents of it occurs in any file, log line or backup in any encoding', () =>
+test('after the erasure of a tenant, none of 40 texts of its contents occurs in a file, log line or backup, in any encoding', () =>
   withPlatform(
     async (platform) => {
       const { agents, hooks } = await createDataset(platform, { tenants: 2, agents: 1, hooks: 1 });

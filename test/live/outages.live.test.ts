@@ -36,7 +36,7 @@ test('while the event store and Postgres are frozen, deliveries are acknowledged
   ok(figures['answered 503 while it did not']! > 0);
 });
 
-test('if serve is killed between the commit of the spool and the answer, the delivery that is sent again is recorded once', async () => {
+test('if serve is killed after a delivery is committed to the spool and before the answer, and the provider sends it again, it is recorded once', async () => {
   const figures = await trial((deployment) => runKills(deployment, 4));
   ok(figures['unknown (503 or cut off)']! > 0);
 });

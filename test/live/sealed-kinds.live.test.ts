@@ -91,7 +91,7 @@ const databaseDirectory = (data: string): string[] => {
   return existsSync(file) ? [readFileSync(file, 'utf8').trim()] : [];
 };
 
-test('40 sealed contents of nine kinds occur in no file, no backup and no output of a platform, also not after its keys were rotated', () =>
+test('texts of 40 encrypted contents of nine kinds occur in no file, backup or output of a platform, even after its keys were rotated', () =>
   withPlatform(
     async (platform) => {
       const caller = await callerOf(platform);

@@ -40,7 +40,7 @@ const examined = async ({ data, url }: Platform, part = 'worker', env: NodeJS.Pr
 const workerReported = (platform: Platform): Promise<void> =>
   eventually('a worker', async () => /^ok .* reported \d/.test(await examined(platform)));
 
-test('while the broker accepts no messages, /readyz reports the delivery to runners and the recording of acknowledgements as degraded, and the doctor gives the reason', () =>
+test('while the broker accepts no messages, /readyz reports delivery to runners and the recording of acknowledgements as degraded, and doctor gives the reason', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);
     const nats = await platform.connectNats();
@@ -55,7 +55,7 @@ test('while the broker accepts no messages, /readyz reports the delivery to runn
     await nats.close();
   }));
 
-test('with a full disk of the event store deliveries go to the spool; if that is full too, they and /readyz get 503 until there is space', () =>
+test('while the disk of the event store is full, deliveries go to the spool; if that is full too, they and /readyz get 503 until there is space', () =>
   onPlatform(async (platform) => {
     if (process.platform !== 'linux') return;
     const { call, url, data } = platform;
@@ -107,7 +107,7 @@ test('the doctor reports a master key that is not the one that encrypted the dat
     assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
   }));
 
-test('/readyz and the doctor report a worker that has stopped reporting its state, until it reports again', () =>
+test('/readyz and doctor report a worker whose state is no longer updated, until it is updated again', () =>
   onPlatform(async (platform) => {
     await workerReported(platform);
     const { pid } = readPidFile(join(platform.data, 'run', 'work.pid'))!;
@@ -134,7 +134,7 @@ test('the doctor reports for each projection how many streams have parked events
     assert.match(await examined(platform, 'parked'), /^FAIL +parked events not applied: agents: 2\b/);
   }));
 
-test('the doctor checks a service at the IPv6 address that it listens on', async () => {
+test('doctor checks a service at the IPv6 address at which it listens', async () => {
   const nowhere = { EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false', DATABASE_URL: 'postgres://127.0.0.1:1/annals' };
   const doctor = startProgram(process.execPath, [mainFile, 'doctor'], {
     env: { ...unconfiguredEnvironment(), ...nowhere, HOST: '::1', PORT: '1' },

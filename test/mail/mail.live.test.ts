@@ -83,7 +83,7 @@ const upload = async (platform: Platform, path: string, body: FormData): Promise
 
 const statusOf = async (agent: LiveAgent, id: unknown): Promise<Json> => (await agent.read(`messages/${id}`)) as unknown as Json;
 
-test('mail to an agent of the tenant reaches its runner once, without SMTP, and is in the lists of both agents', () =>
+test('mail to an agent of the same tenant reaches its runner once, without SMTP, and is in the mail lists of both agents', () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
     const { id } = await from.send({ to: [to.address], text: 'internal mail' });
@@ -102,7 +102,7 @@ test('mail to an agent of the tenant reaches its runner once, without SMTP, and 
     assert.ok(reply.id);
   }));
 
-test('external mail goes out once with its attachments and threading headers, and a refused address is recorded', () =>
+test('external mail is sent once with its attachments and threading headers, and a recipient that the mail server refuses is recorded', () =>
   use(async (platform) => {
     await allowExternalMail(platform);
     const agent = await newAgent(platform);
@@ -129,7 +129,7 @@ test('external mail goes out once with its attachments and threading headers, an
     assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
   }));
 
-test('mail that comes by SMTP is answered with 250 when it is recorded, and reaches the runner once even if it is sent twice', () =>
+test('mail that is received by SMTP is answered with 250 once it is recorded, and reaches the runner once even if it is sent twice', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
     await allowExternalMail(platform);
@@ -178,7 +178,7 @@ const refusalOf = (to: string): Promise<number | undefined> =>
     (error: { responseCode?: number }) => error.responseCode,
   );
 
-test('mail to an unknown address, an inactive agent, a paused mailbox or without external mail is refused with 550', () =>
+test('mail to an unknown address, an inactive agent, a paused mailbox or an agent without external mail is refused with 550', () =>
   use(async (platform) => {
     const [inactive, paused, internal] = [await newAgent(platform), await newAgent(platform), await newAgent(platform)];
     await allowExternalMail(platform);
@@ -191,7 +191,7 @@ test('mail to an unknown address, an inactive agent, a paused mailbox or without
       assert.is(await refusalOf(to), 550, to);
   }));
 
-test('secrets in mail are redacted before it is recorded, and mail that a guardrail blocks is recorded and not delivered', () =>
+test('secrets in received mail are redacted before it is recorded; mail that a guardrail blocks is recorded, but not sent to the runner', () =>
   use(async (platform) => {
     const [from, to] = [await newAgent(platform), await newAgent(platform)];
     const rules = [
@@ -227,7 +227,7 @@ test('secrets in mail are redacted before it is recorded, and mail that a guardr
     }
   }));
 
-test('a message of more than the largest size is refused with 552', () =>
+test('a message above the maximum size is refused with the SMTP status 552', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
     await allowExternalMail(platform);
@@ -240,7 +240,7 @@ test('a message of more than the largest size is refused with 552', () =>
     assert.is(code, 552);
   }));
 
-test('the servers stop', async () => {
+test('the servers stop without an error', async () => {
   client.close();
   await new Promise<void>((resolve) => sink.close(resolve));
 });

@@ -16,7 +16,7 @@ const listed = async (query: string) => (await p.send('GET', `/admin/mailboxes?$
 const allow = (external_mail_enabled: boolean) => p.send('PATCH', p.tenant, { body: { external_mail_enabled } });
 const pause = (id: unknown, is_paused: boolean) => p.send('PATCH', `/admin/mailboxes/${id}`, { body: { is_paused } });
 
-test('heal without a service gives each agent that lacks one an internal mailbox, and a repeat changes nothing', async () => {
+test('healing mailboxes without naming a service gives each agent without an internal mailbox one, and doing it again changes nothing', async () => {
   const [first, second] = [await newAgent(), await newAgent()];
   assert.equal(await heal(), { provisioned: 2, provisioning_enabled: true });
   assert.equal(await heal({ service: 'internal' }), { provisioned: 0, provisioning_enabled: true });
@@ -33,7 +33,7 @@ test('heal without a service gives each agent that lacks one an internal mailbox
   assert.ok(events.every(({ meta }) => meta.tenant === p.tenant_id));
 });
 
-test('a repeat of heal with the same Idempotency-Key has the answer of the first one', async () => {
+test('repeating a heal request with its Idempotency-Key returns the first response', async () => {
   await newAgent();
   const headers = { 'idempotency-key': 'heal-1' };
   const first = await p.send('POST', '/admin/mail/heal', { body: {}, headers });
@@ -42,7 +42,7 @@ test('a repeat of heal with the same Idempotency-Key has the answer of the first
   assert.equal((repeat.body as Json).provisioned, 1);
 });
 
-test('external mailboxes follow the settings of tenant and agent at the next heal, one event for each change', async () => {
+test('the next heal request adapts external mailboxes to the settings of tenant and agent, with one event for each change', async () => {
   const { id, slug } = await newAgent();
   assert.equal((await heal({ service: 'external' })).provisioned, 0, 'the tenant does not allow it');
   await allow(true);
@@ -63,7 +63,7 @@ test('external mailboxes follow the settings of tenant and agent at the next hea
   assert.is((await external()).is_active, true);
 });
 
-test('a paused mailbox stays paused when heal disables and enables it, until a super-admin resumes it', async () => {
+test('a paused mailbox stays paused while heal requests disable and enable it, until a super-admin resumes it', async () => {
   const { id } = await newAgent();
   await allow(true);
   await heal({ service: 'external' });
@@ -82,7 +82,7 @@ test('a paused mailbox stays paused when heal disables and enables it, until a s
   assert.is((await mailboxesOf(id))[0]!.is_active, true);
 });
 
-test('the list of mailboxes is filtered by a part of the address and by is_paused', async () => {
+test('the list of mailboxes can be filtered by a part of the address and by is_paused', async () => {
   const { id, slug } = await newAgent();
   await heal();
   const found = await listed(`q=${slug}.DEMO`);
@@ -106,7 +106,7 @@ test('the list of mailboxes is filtered by a part of the address and by is_pause
   assert.is((await listed(`q=${slug}.demo`))[0]!.agent_name, null);
 });
 
-test('without a mail domain, heal does nothing and says so', async () => {
+test('without a mail domain, a heal request changes nothing, and its response says so', async () => {
   const without = await createTestPlatform({ mail: { domain: null, hasSmtp: false } });
   await without.send('POST', `${without.tenant}/agents`, { body: { name: 'Agent', slug: 'agent' } });
   const { status, body } = await without.send('POST', '/admin/mail/heal', { body: { service: 'internal' } });
@@ -115,11 +115,11 @@ test('without a mail domain, heal does nothing and says so', async () => {
   await without.close();
 });
 
-test('unknown services and fields are refused with 422, and an unknown mailbox with 404', async () => {
+test('an unknown service or field is refused with 422, and an unknown mailbox gets 404', async () => {
   for (const body of [{ service: 'both' }, { service: 'internal', more: 1 }])
     assert.is((await p.send('POST', '/admin/mail/heal', { body })).status, 422);
   assert.is((await pause(`c${'0'.repeat(24)}`, true)).status, 404);
 });
 
-test('the platform closes', () => p.close());
+test('the platform stops without an error', () => p.close());
 test.run();

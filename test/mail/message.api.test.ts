@@ -34,7 +34,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const allow = (external_mail_enabled: boolean) => p.send('PATCH', p.tenant, { body: { external_mail_enabled } });
 
-test('a message to an agent of the tenant is queued, and is in the list and under its id', async () => {
+test('a message to an agent of the tenant is queued, and can be read in the list and by its id', async () => {
   const [from, to] = [await newAgent(), await newAgent()];
   const { id, at, ...fields } = await sentTo(from, to.address, { cc: [from.address], html: '<p>Text</p>' });
   assert.equal(fields, {
@@ -57,7 +57,7 @@ test('a message to an agent of the tenant is queued, and is in the list and unde
   assert.is((await p.send('GET', `${to.path}/messages/${id}`)).status, 404, 'another agent has no such message');
 });
 
-test('the event of a sent message contains neither addresses nor texts in clear', async () => {
+test('the event of a sent message contains neither addresses nor texts in plain text', async () => {
   const [from, to] = [await newAgent(), await newAgent()];
   await sentTo(from, to.address, { subject: 'Salary', text: 'a confidential text' });
   const stored = JSON.stringify(p.eventsOf('MailSent').at(-1)!.data);
@@ -85,7 +85,7 @@ test('the redaction patterns of the tenant are applied to subject, text and HTML
   assert.is((await put([])).status, 200);
 });
 
-test('mail to other addresses is refused with 403 unless tenant and agent allow it, and with 409 without SMTP_URL', async () => {
+test('mail to external addresses is refused with 403 unless tenant and agent allow it, and with 409 if SMTP_URL is not set', async () => {
   const agent = await newAgent();
   const out = () => send(agent, { to: ['ada@example.com'] });
   assert.equal(codeOf(await out()), [403, 'forbidden']);
@@ -108,7 +108,7 @@ test('mail to other addresses is refused with 403 unless tenant and agent allow 
   await without.close();
 });
 
-test('unknown recipients, attachments and messages are refused with 422, and an inactive agent with 409', async () => {
+test('a message with an unknown recipient, attachment or original message is refused with 422, and one of an inactive agent with 409', async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const missing = `c${'0'.repeat(24)}`;
   const foreign = (await sentTo(other, other.address)).id;
@@ -122,7 +122,7 @@ test('unknown recipients, attachments and messages are refused with 422, and an 
   assert.is((await send(agent, { to: [other.address] })).status, 409);
 });
 
-test('an agent whose mailbox is paused sends no mail', async () => {
+test('sending mail is refused for an agent whose mailbox is paused', async () => {
   const agent = await newAgent();
   await p.send('POST', '/admin/mail/heal', { body: {} });
   const [mailbox] = (await p.send('GET', `${agent.path}/mailboxes`)).body as Json[];
@@ -134,7 +134,7 @@ test('an agent whose mailbox is paused sends no mail', async () => {
   assert.is((await send(agent, { to: [agent.address] })).status, 409);
 });
 
-test('a file that is added to a message can be downloaded and sent, with the runner key of the agent too', async () => {
+test("a file that is added to a message can be downloaded and sent, also with the agent's runner key", async () => {
   const [agent, other] = [await newAgent(), await newAgent()];
   const { id } = await sentTo(agent, other.address);
   const runner = (await p.send('POST', `${agent.path}/runner-keys`, { body: { name: 'Runner' } })).body as { key: string };
@@ -158,7 +158,7 @@ test('a file that is added to a message can be downloaded and sent, with the run
   assert.ok(created_at);
 });
 
-test('a repeat with the same Idempotency-Key sends no second message', async () => {
+test('repeating a request with its Idempotency-Key sends no second message', async () => {
   const agent = await newAgent();
   const headers = { 'idempotency-key': 'mail-1' };
   const first = await send(agent, { to: [agent.address] }, { headers });
@@ -169,6 +169,6 @@ test('a repeat with the same Idempotency-Key sends no second message', async () 
 
 test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
 
-test('the platform closes', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

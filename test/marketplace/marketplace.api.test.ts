@@ -33,7 +33,7 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ];
 const named = (name: string) => skillArchive(name);
 
-test('a listing is created for all tenants to see, with its slug unique on the platform', async () => {
+test('a new listing is visible to all tenants, and its slug is unique on the platform', async () => {
   const listing = await offer('pdf-forms');
   const { id, created_at, updated_at, ...rest } = listing;
   assert.equal(rest, { ...FIELDS, slug: 'pdf-forms', kind: 'skill', tenant_id: p.tenant_id, latest_version: null, installs: 0 });
@@ -47,7 +47,7 @@ test('a listing is created for all tenants to see, with its slug unique on the p
   assert.is((await p.send('GET', '/marketplace', { key: '' })).status, 401);
 });
 
-test('a version is published with the SHA-256 and the size of its bundle, and becomes the latest', async () => {
+test('a published version has the SHA-256 and the size of its bundle, and becomes the latest version of the listing', async () => {
   const { id, slug } = await offer();
   const bundle = skillArchive();
   const { status, body, text } = await publish(id, '1.0.0', bundle);
@@ -58,7 +58,7 @@ test('a version is published with the SHA-256 and the size of its bundle, and be
   assert.is((await read(slug)).latest_version, '1.0.0');
 });
 
-test('a version that exists is refused with 409, with the same and with another bundle, also once it is yanked', async () => {
+test('publishing an existing version again is refused with 409, with the same or another bundle, even after the version was yanked', async () => {
   const { id } = await offer();
   await publish(id, '1.0.0');
   assert.equal(codeOf(await publish(id, '1.0.0')), [409, 'version_exists']);
@@ -68,7 +68,7 @@ test('a version that exists is refused with 409, with the same and with another 
   assert.is((await publish(id, 'constructor')).status, 201, 'names of built-in properties are ordinary versions');
 });
 
-test('a repeat with the same Idempotency-Key gets the first version; another version or bundle gets 422', async () => {
+test('repeating a publication with its Idempotency-Key returns the first version; another version or bundle with that key gets 422', async () => {
   const { id } = await offer();
   const headers = { 'idempotency-key': `publish-${id}` };
   const bundle = skillArchive();
@@ -77,7 +77,7 @@ test('a repeat with the same Idempotency-Key gets the first version; another ver
   assert.is((await publish(id, '2', bundle, headers)).status, 422);
 });
 
-test('a bundle that is no archive of a skill, a malformed version, and unknown or missing fields are refused', async () => {
+test('publishing a bundle that is not an archive of a skill, a malformed version, or unknown or missing fields is refused', async () => {
   const { id } = await offer();
   assert.is((await publish(id, '1', Buffer.from('no archive'))).status, 422);
   assert.equal(codeOf(await publish(id, '1', zipArchive([{ name: 'a', content: 'x' }]))), [422, 'no_manifest']);
@@ -100,7 +100,7 @@ test('publishing a hostile archive is refused with the code of the rule that the
   assert.is((await read(slug)).latest_version, null);
 });
 
-test('only the tenant of a listing publishes and yanks its versions: to others the listing does not exist', async () => {
+test('only the tenant of a listing can publish and yank its versions; other tenants get 404', async () => {
   const { id } = await offer();
   await publish(id, '1');
   const path = `${buyer.tenant}/marketplace/listings/${id}/versions`;
@@ -112,7 +112,7 @@ test('only the tenant of a listing publishes and yanks its versions: to others t
   assert.is((await p.send('POST', `${p.tenant}/marketplace/listings`, { key, body: { ...FIELDS, slug: 'x' } })).status, 403);
 });
 
-test('a listing is installed in another tenant as a private skill with its origin, and counts the installation', async () => {
+test('installing a listing in another tenant creates a private skill that names its origin, and counts the installation', async () => {
   const { id, slug } = await offer();
   const bundle = named('installed-skill');
   await publish(id, '1.0.0', bundle);
@@ -130,7 +130,7 @@ test('a listing is installed in another tenant as a private skill with its origi
   assert.equal(codeOf(await install({ listing_id: id })), [409, 'taken']);
 });
 
-test('an agent gets the installed skill if it is named; an agent of another tenant is 404, and nothing is installed', async () => {
+test('if the installation names an agent, the agent gets the skill; an agent of another tenant gets 404, and nothing is installed', async () => {
   const { id } = await offer();
   await publish(id, '1', named('for-an-agent'));
   const agent = (await p.send('POST', `${buyer.tenant}/agents`, { key: buyer.key, body: { name: 'A', slug: 'a' } })).body as Json;
@@ -148,7 +148,7 @@ test('an agent gets the installed skill if it is named; an agent of another tena
   );
 });
 
-test('a yanked version can no longer be installed, the newest other one is the latest, and an installed skill keeps its digest', async () => {
+test('a yanked version can no longer be installed, the newest remaining version is the latest, and installed skills keep their digest', async () => {
   const { id, slug } = await offer();
   await publish(id, '1', named('kept-skill'));
   await publish(id, '2', named('newer-skill'));

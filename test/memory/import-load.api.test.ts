@@ -27,7 +27,7 @@ const storedFiles = (): string[] =>
     .filter((entry) => entry.isFile() && entry.parentPath.includes('blob'))
     .map(({ name }) => name);
 
-test('200 imports of 25 MiB at once: memory grows by less than 200 MiB, and each is started or refused with 503', async () => {
+test('while 200 imports of 25 MiB are sent at once, memory grows by less than 200 MiB, and each import is started or gets 503', async () => {
   await upload(3, MEBIBYTE);
   const before = process.memoryUsage().rss;
   const started = countImports();
@@ -48,7 +48,7 @@ test('200 imports of 25 MiB at once: memory grows by less than 200 MiB, and each
   assert.ok(most - before < 200 * MEBIBYTE, `memory grew by ${(most - before) / MEBIBYTE} MiB`);
 });
 
-test('imports that are aborted halfway leave no content, no draft and no event behind', async () => {
+test('imports that are aborted halfway leave neither a content, nor a temporary file, nor an event', async () => {
   const [events, files] = [countImports(), storedFiles().length];
   const results = await upload(6, 5 * MEBIBYTE, 2 * MEBIBYTE);
   assert.not.ok(results[202]);

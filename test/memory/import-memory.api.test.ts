@@ -25,7 +25,7 @@ const local = (url: string) => url.replace(/^https:\/\/(?:storage\.googleapis\.c
 const platform = await createMemoryPlatform({ files: { download: (url, consume) => direct.download(local(url), consume) } });
 const { p, newAgent, memoryOf, post, finishImports, imported, list, recorded } = platform;
 
-test('an uploaded text is running at first, and after its job is one entry with its source', async () => {
+test('the import of an uploaded text is running at first; when its job is done, the memory has one entry with the source', async () => {
   const agent = await newAgent();
   const { status, body, headers } = await post(agent, [fileOf('The release branch is cut on Tuesdays.\n\nAsk Ada first.\n')]);
   const { id, created_at, ...rest } = body as Json;
@@ -44,7 +44,7 @@ test('an uploaded text is running at first, and after its job is one entry with 
   assert.match(entry!.id, /^c[a-z0-9]{24}$/);
 });
 
-test('each line of JSON Lines is an entry, with its own source if it has one', async () => {
+test('each line of an imported JSON Lines file becomes an entry, with its own source if the line names one', async () => {
   const agent = await newAgent();
   const content = `${JSON.stringify({ text: 'one', source: 'wiki', tags: ['x'] })}\n\n"two"\r\n${JSON.stringify({ text: 'three' })}`;
   const id = await imported(agent, content, 'memories.jsonl');
@@ -60,13 +60,13 @@ test('each line of JSON Lines is an entry, with its own source if it has one', a
   assert.ok(entries.every(({ import_id }) => import_id === id));
 });
 
-test('JSON Lines are recognized by their first line if the name of the file says nothing', async () => {
+test('JSON Lines are recognized by their first line if the file name has no telling extension', async () => {
   const agent = await newAgent();
   await imported(agent, linesOf('one', 'two'), 'export');
   assert.equal(textsOf(await list(agent)), ['two', 'one']);
 });
 
-test('the texts of a zip archive are entries with their paths as sources; files that systems add are left out', async () => {
+test('each text in an imported zip archive becomes an entry with its path as the source; files that operating systems add are left out', async () => {
   const agent = await newAgent();
   const archive = zipArchive([
     { name: 'docs/a.md', content: 'A' },
@@ -85,7 +85,7 @@ test('the texts of a zip archive are entries with their paths as sources; files 
   );
 });
 
-test('a file at a gs:// URI or a signed URL is imported, and its signature is stored nowhere', async () => {
+test('a file can be imported from a gs:// URI or a signed URL, and the signature of the URL is not stored', async () => {
   const agent = await newAgent();
   files['/notes-bucket/a%20b/notes.jsonl'] = { body: linesOf('from the bucket') };
   const first = await post(agent, [{ name: 'gcs_uri', content: 'gs://notes-bucket/a b/notes.jsonl' }]);
@@ -104,7 +104,7 @@ test('a file at a gs:// URI or a signed URL is imported, and its signature is st
   );
 });
 
-test('a gcs_uri that is malformed, forbidden, or whose host fails is refused, and nothing is recorded', async () => {
+test('an import is refused without an event if its gcs_uri is malformed or forbidden, or the host fails', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const statusOf = async (gcs_uri: string) => {
@@ -122,7 +122,7 @@ test('a gcs_uri that is malformed, forbidden, or whose host fails is refused, an
   assert.is(p.log.events.length, before);
 });
 
-test('exactly one of file and gcs_uri is required, and no other field is accepted', async () => {
+test('an import needs either file or gcs_uri, not both, and accepts no other field', async () => {
   const agent = await newAgent();
   const uri = { name: 'gcs_uri', content: 'gs://notes-bucket/a b/notes.jsonl' };
   const codeOf = async (...parts: FormPart[]) => {
@@ -137,7 +137,7 @@ test('exactly one of file and gcs_uri is required, and no other field is accepte
   assert.is((await p.send('POST', `${memoryOf(agent)}/import`, { body: { gcs_uri: 'gs://a/b' } })).status, 415);
 });
 
-test('a file that is no text, has no entries or a wrong line is refused with the reason, and stores nothing', async () => {
+test('an import of a file that is not a text, has no entries or an invalid line is refused with the reason, and stores nothing', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const refusalOf = async (content: string | Uint8Array, filename?: string) => {
@@ -163,7 +163,7 @@ test('a file that is no text, has no entries or a wrong line is refused with the
   assert.is(p.log.events.length, before);
 });
 
-test('each of the hostile archives of S17 is refused, and its import records nothing', async () => {
+test('each hostile archive is refused, and its import appends no event', async () => {
   const agent = await newAgent();
   const before = p.log.events.length;
   const archives = hostileArchives();
@@ -178,7 +178,7 @@ test('each of the hostile archives of S17 is refused, and its import records not
   assert.is(p.log.events.length, before);
 });
 
-test('a file of 25 MiB is accepted, one byte more is 413 with the limit, and so is an archive above 10 MiB', async () => {
+test('an import of 25 MiB is accepted; one more byte, or an archive above 10 MiB, gets 413, and the response names the limit', async () => {
   const agent = await newAgent();
   const limit = 25 * 1024 * 1024;
   const text = Buffer.alloc(limit, 'The quick brown fox jumps over the lazy dog.\n');
@@ -193,7 +193,7 @@ test('a file of 25 MiB is accepted, one byte more is 413 with the limit, and so 
   assert.ok(total >= limit / 8_000 && total < limit / 3_900, `${total}`);
 });
 
-test('a repeat with the same Idempotency-Key imports once, and another file with that key is 422', async () => {
+test('repeating an import with its Idempotency-Key imports the file once, and another file with that key gets 422', async () => {
   const agent = await newAgent();
   const headers = { 'idempotency-key': 'import-1' };
   const first = await post(agent, [fileOf('once')], headers);

@@ -7,7 +7,7 @@ import { addMember } from '../fixtures/users.ts';
 
 const { p, ports, newAgent, memoryOf, post, finishImports, imported, list, recorded } = await createMemoryPlatform();
 
-test('the list has every entry once through its pages, newest first, and reversed with sort=created_at', async () => {
+test("the pages of a memory's list contain every entry once, newest first, or oldest first with sort=created_at", async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 70 }, (_, n) => `entry ${n} ${'x'.repeat(20_000)}`);
   await imported(agent, linesOf(...texts.slice(0, 30)), 'a.jsonl');
@@ -34,7 +34,7 @@ test('the list has every entry once through its pages, newest first, and reverse
   assert.equal(await pagesOf('&q=b.jsonl'), texts.slice(30, 33).toReversed());
 });
 
-test('a search through more than 32 segments goes on with the next page and finds everything', async () => {
+test('a search that has to read more than 32 segments continues on the next page, and finds all matches', async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 500 }, (_, n) => (n === 3 ? 'the needle' : 'y'.repeat(30_000)));
   await imported(agent, linesOf(...texts), 'a.jsonl');
@@ -46,7 +46,7 @@ test('a search through more than 32 segments goes on with the next page and find
   assert.is(second.headers.get('link'), null);
 });
 
-test('undoing an import removes all of its entries and no other, and a second time it is not found', async () => {
+test('undoing an import removes exactly its entries, and undoing it a second time gets 404', async () => {
   const agent = await newAgent();
   const other = await newAgent();
   const kept = await imported(agent, linesOf('kept 1', 'kept 2'), 'a.jsonl');
@@ -72,7 +72,7 @@ test('an import that is undone before its job has run adds no entries', async ()
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).status, 'cancelled');
 });
 
-test('a large import shows its progress, and is done by another worker after a crash, without an entry twice', async () => {
+test('a large import shows its progress, and after a crash another worker completes it without adding an entry twice', async () => {
   const agent = await newAgent();
   const texts = Array.from({ length: 25_000 }, (_, n) => `entry ${n} ${'z'.repeat(100)}`);
   const { body } = await post(agent, [fileOf(linesOf(...texts), 'a.jsonl')]);
@@ -98,7 +98,7 @@ test('a large import shows its progress, and is done by another worker after a c
   assert.is(((await p.send('GET', `${p.tenant}/jobs/${id}`)).body as Json).done, 25_000);
 });
 
-test('a job that runs can be cancelled; a finished one is 409', async () => {
+test('a running import job can be cancelled, and cancelling a finished one gets 409', async () => {
   const agent = await newAgent();
   const { body } = await post(agent, [fileOf('text')]);
   const { id } = body as { id: string };
@@ -110,7 +110,7 @@ test('a job that runs can be cancelled; a finished one is 409', async () => {
   assert.is((await p.send('POST', `${p.tenant}/jobs/${done}/cancel`, {})).status, 409);
 });
 
-test('an import whose stored file is lost fails with the reason', async () => {
+test('if the stored file of an import is lost, the import fails with the reason', async () => {
   const agent = await newAgent();
   const { body } = await post(agent, [fileOf('lost')]);
   const { id } = body as { id: string };
@@ -130,7 +130,7 @@ test('the texts of a memory are neither in the log nor in the read models', asyn
   assert.not.ok(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes('canary'));
 });
 
-test('who may only read an agent sees its memory and the job, but imports and undoes nothing', async () => {
+test('a caller who may only read an agent can see its memory and import jobs, but cannot import or undo anything', async () => {
   const agent = await newAgent();
   const id = await imported(agent, 'text');
   const { user_id, key } = await addMember(p, 'MEMBER');
@@ -143,7 +143,7 @@ test('who may only read an agent sees its memory and the job, but imports and un
   assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`, { key })).status, 403);
 });
 
-test('a stored import is decided on once: a second start, advance or finish changes nothing', () => {
+test('starting, advancing or finishing a stored import a second time emits no event', () => {
   const state = { ...MemoryImport.initial, status: 'done' as const, agent_id: 'a' };
   assert.equal(MemoryImport.start('a', state)(state), []);
   assert.equal(MemoryImport.finish([])(state), []);

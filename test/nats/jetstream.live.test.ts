@@ -97,7 +97,7 @@ test('a stream that another application created is not changed, and the error na
   }
 });
 
-test('messages that each expect the previous one as the last of the stream are stored once and in order', async () => {
+test('each of several messages is published with the previous one as the expected last message: all are stored once and in order', async () => {
   await publish({ sequence: 0, messageId: null }, numbers(0, 700).map(outgoing));
   assert.is(await lastSequence(NAME), 700);
   const last = await streams.getMessage(NAME, { last_by_subj: subject('>') });
@@ -136,7 +136,7 @@ const connectAsUser = (accountSeed: string): Promise<NatsConnection> => {
   return connect({ servers: address.natsUrl.split(',').map((url) => new URL(url.trim()).host), authenticator, inboxPrefix: inbox });
 };
 
-test('messages that each expect the previous one as the last of the stream: if another process stores a message first, none of them is stored', async () => {
+test('if another process stores a message first, none of several messages that expect the earlier last message is stored', async () => {
   const end = await lastSequence(NAME);
   await nats.jetstream().publish(subject('faster'));
   const error = await publish({ sequence: end, messageId: null }, numbers(800, 700).map(outgoing)).catch((thrown: unknown) => thrown);

@@ -62,7 +62,7 @@ test('the public URL has no slash at its end; without PUBLIC_URL it is built fro
   is(listenUrl({ host: 'localhost', port: 1 }), 'http://localhost:1');
 });
 
-test('EGRESS_ALLOW takes hosts, addresses and ranges, each but ranges with or without a port', () => {
+test('EGRESS_ALLOW accepts hosts and addresses, each with or without a port, and ranges without a port', () => {
   const entries = ['git.example', 'git.example:3000', 'localhost', '10.0.0.1', '10.0.0.1:80', '10.0.0.0/8', '::1', '[::1]:80', 'fd00::/8'];
   equal(loadConfig({ EGRESS_ALLOW: entries.join(', ') }).egressAllow, entries);
 });

@@ -60,7 +60,7 @@ test('the first start installs packages and binaries in parallel; the next start
     equal((await ensure(dir, 'start')).calls, first.calls);
   }));
 
-test('if a downloaded binary has not the digest of the lock file, it is discarded and npm installs all packages instead', () =>
+test('if the digest of a downloaded binary differs from the lock file, it is discarded and npm installs all packages instead', () =>
   withTempDirectory(async (dir) => {
     checkoutOf(dir, `sha512-${Buffer.alloc(64).toString('base64')}`);
     const { code, calls, left } = await ensure(dir, 'start');

@@ -98,7 +98,7 @@ test('the reason of a parked event names the fault: an unknown field, a wrong ty
 test('after a parked event, an event of another stream in the same batch is still applied', () =>
   assert.is(rowOf(eventsOf(['b', 'IdeaRenamed', { title: 'x' }], ['a', 'IdeaNoted', { title: 'fine' }]))?.row.title, 'fine'));
 
-test('ifEqual keeps the fields of a row with other values, but its items are added; an item replaces the one of the same event', () => {
+test('ifEqual keeps the fields of a row if they have other values than expected, but still adds items; an item replaces the one of the same event', () => {
   const table = {
     name: 'ideas',
     key: ['id'],

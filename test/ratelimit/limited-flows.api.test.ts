@@ -56,7 +56,7 @@ test('a tenant that clones more agents than its limit gets 429 until the limit a
   await p.close();
 });
 
-test("a request beyond the limit of a tenant is recorded in the tenant's audit log", async () => {
+test("if a tenant exceeds its request limit, this is recorded in the tenant's audit log", async () => {
   const { p } = await start();
   const source = await createAgent(p, p.tenant);
   for (let index = 0; index <= QUOTA; index++) await p.send('POST', `/agents/${source}/clone`, { body: { name: `C ${index}` } });
@@ -70,7 +70,7 @@ test("a request beyond the limit of a tenant is recorded in the tenant's audit l
   await p.close();
 });
 
-test('a repeated request with the same Idempotency-Key does not count against the limit', async () => {
+test('a request repeated with its Idempotency-Key does not count against the limit', async () => {
   const { p } = await start();
   const source = await createAgent(p, p.tenant);
   const clone = (name: string) => p.send('POST', `/agents/${source}/clone`, { body: { name }, headers: { 'idempotency-key': name } });
@@ -79,7 +79,7 @@ test('a repeated request with the same Idempotency-Key does not count against th
   await p.close();
 });
 
-test('new members and their invitations count against one limit', async () => {
+test('adding members and issuing invitations count against the same limit', async () => {
   const { p } = await start();
   const invite = (index: number) => p.send('POST', `${p.tenant}/members`, { body: { email: `m${index}@example.com`, role: 'MEMBER' } });
   const { user_id } = (await invite(1)).body as { user_id: string };

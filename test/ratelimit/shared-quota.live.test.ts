@@ -63,7 +63,7 @@ const outage = () => {
   return { rows, state };
 };
 
-test('a lease is 50 requests, but at most a quarter and at least a thousandth of the quota', () => {
+test('a process leases 50 requests of a quota at once, but at most a quarter and at least a thousandth of the quota', () => {
   const lease = (quota: number) => leaseOf({ name: 'test', quota, seconds: 60 });
   assert.equal([lease(20), lease(1_000), lease(1_000_000), lease(10_000_000)], [5, 50, 1_000, 10_000]);
 });
@@ -155,7 +155,7 @@ test('while the database is down, a process counts on its own, and allows an IP 
   limits.checkAddress('192.0.2.1', 'Bearer unknown', Date.now());
 });
 
-test('no request waits while the process has a part of its lease left, and counting a request takes at most two microseconds', () => {
+test('no request waits while the process still has requests left in its lease, and counting a request takes at most two microseconds', () => {
   const { chargeRequest, checkAddress } = createRateLimiter(
     RATE_LIMIT_POLICIES,
     createQuotaSync({ charge: async (costs) => new Map(costs) }),

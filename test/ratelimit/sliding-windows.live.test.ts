@@ -31,7 +31,7 @@ test('two processes that count at the same time accept together exactly as many 
   assert.is(await processes[1]!.take([limit], 61_100), null);
 });
 
-test('a delivery that one of several limits refuses is counted by none of them', async () => {
+test('a delivery that one of several limits refuses counts against none of them', async () => {
   const [one, other] = (await openProcesses(2)).map((table) => createSlidingWindows(table));
   const [minute, hour] = [limitOf('minute', 2), { key: 'hour', max: 1, windowMs: 3_600_000 }];
   assert.is(await one!.take([minute, hour], 0), null);
@@ -40,7 +40,7 @@ test('a delivery that one of several limits refuses is counted by none of them',
   assert.is(await one!.take([minute], 6), 0);
 });
 
-test('windows in which nothing is counted any more are read as empty, also after they were deleted', async () => {
+test('a sliding window without recent deliveries has the count 0, even after its row was deleted', async () => {
   const [table] = await openProcesses(1);
   const windows = createSlidingWindows(table);
   const limit = limitOf('k', 1);
@@ -50,7 +50,7 @@ test('windows in which nothing is counted any more are read as empty, also after
   assert.is(await again.take([limit], 60_001), 0);
 });
 
-test('while the table is unreachable, a process counts alone, and it takes the common counts again afterwards', async () => {
+test('while the table of counts is unreachable, a process counts alone; afterwards it uses the common counts again', async () => {
   const [table] = await openProcesses(1);
   const state = { isDown: false };
   const failing: WindowTable = {
@@ -66,7 +66,7 @@ test('while the table is unreachable, a process counts alone, and it takes the c
   assert.is(await other.take([limit], 3), null, 'the other process knows of one only');
 });
 
-test('without a table, the counts of a process are its own', async () => {
+test('a process without a table of counts counts its own deliveries only', async () => {
   const windows = createSlidingWindows();
   assert.equal(
     [0, 1, 2].map((now) => windows.take([limitOf('k', 2)], now)),

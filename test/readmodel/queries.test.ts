@@ -45,7 +45,7 @@ test('the SQL of every query equals the committed queries.sql; to accept a chang
   assert.fixture(readFileSync(SNAPSHOT, 'utf8'), rendered);
 });
 
-test('however many shapes callers choose, only 500 statements get a name that a connection of the database keeps', async () => {
+test('however many combinations of arguments callers choose, at most 500 statements stay prepared on a database connection', async () => {
   const names = new Set<string>();
   const texts = new Set<string>();
   const reads = readsOver(async <R>({ name, text }: { name: string; text: string }) => {

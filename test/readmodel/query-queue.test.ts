@@ -18,7 +18,7 @@ const controlled = () => {
   return { start, started, end: (key: string) => ends.get(key)!() };
 };
 
-test('slow queries of one tenant take at most two of three places; another tenant overtakes those that wait', async () => {
+test('slow queries of one tenant run in at most two of three places, and queries of another tenant run before those that wait', async () => {
   const { start, started, end } = controlled();
   const slow = ['a1', 'a2', 'a3', 'a4'].map((key) => start('a', key));
   await settle();
@@ -39,7 +39,7 @@ test('slow queries of one tenant take at most two of three places; another tenan
   assert.equal(await Promise.all(slow), ['a1', 'a2', 'a3', 'a4']);
 });
 
-test('queries with the same key that wait at the same time run once and share the result', async () => {
+test('if queries with the same key wait at the same time, one of them runs and all get its result', async () => {
   const { start, started, end } = controlled();
   const both = [start('a', 'same'), start('a', 'same')];
   await settle();

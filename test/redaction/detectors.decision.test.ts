@@ -83,7 +83,7 @@ const notesOf = (body: CheckedBody): (string | null)[] =>
     .map(({ note }) => note);
 
 for (const [tag, make] of SECRETS)
-  test(`a secret of the kind ${tag} is found in a sentence, alone, and in JSON in JSON, and nothing of it is left`, () => {
+  test(`a secret of the kind ${tag} is removed completely from a sentence, alone, and in JSON within JSON`, () => {
     const secret = make();
     const sensitive = /:(\w{8,})@/.exec(secret)?.[1] ?? secret.slice(-12);
     for (const text of [secret, `Use ${secret} for the deployment`, JSON.stringify({ value: secret })]) {
@@ -94,7 +94,7 @@ for (const [tag, make] of SECRETS)
     }
   });
 
-test('identifiers, digests, placeholders and words are not taken for secrets', () => {
+test('identifiers, digests, placeholders and ordinary words are not detected as secrets', () => {
   const texts = [
     'da1560886d4f094c3e6c9ef40349f7d38b5d27d7',
     'f47ac10b-58cc-4372-a567-0e02b2c3d479',
@@ -140,7 +140,7 @@ const CARDS = [
 
 const cardOf = ([prefix, length]: (typeof CARDS)[number]): string => card(prefix, length);
 
-test('card numbers of each scheme are found as digits, in groups, and as a JSON number; other numbers are not', () => {
+test('card numbers of each scheme are detected as digits, in groups and as JSON numbers; other numbers are not', () => {
   for (const [prefix, length] of CARDS) {
     const number = card(prefix, length);
     for (const text of [number, `pay with ${grouped(number, ' ')} now`, grouped(number, '-'), `(${number})`]) {
@@ -190,7 +190,7 @@ const HARMLESS: readonly (() => string)[] = [
   () => `order 5${digits(8)}`,
 ];
 
-test('of 2,000 seeded addresses, phone numbers and cards at least 95 % are found, and at least 95 % of what is found is one', () => {
+test('at least 95 % of 2,000 generated addresses, phone numbers and card numbers are detected, and at least 95 % of the detections are correct', () => {
   const detectors: readonly Detector[] = ['cards', 'emails', 'phones'];
   let found = 0;
   let extra = 0;
@@ -223,7 +223,7 @@ test('redacted JSON has the same structure, and all other values stay as they we
   );
 });
 
-test('a form stays a form when its values are redacted', () => {
+test('a redacted form-encoded body is still form-encoded', () => {
   const form = new URLSearchParams({ Body: `my card is ${card('51', 16)}`, From: '+15550100' }).toString();
   const redacted = bodyContent(Buffer.from(form), 'form', 'form').mapTexts((text) => redactDetected(text, ['cards']).text);
   assert.equal(Object.fromEntries(new URLSearchParams(Buffer.from(redacted).toString())), {
@@ -232,7 +232,7 @@ test('a form stays a form when its values are redacted', () => {
   });
 });
 
-test('the filter over bytes misses no secret and no card at any place in a body', () => {
+test('the fast filter on the bytes of a body misses no secret and no card number at any place', () => {
   for (let index = 0; index < 3_000; index++) {
     const [tag, value] = index % 3 === 0 ? ['card', cardOf(pick(CARDS))] : (([name, make]) => [name, make()])(pick(SECRETS));
     const body = jsonBody({
@@ -244,7 +244,7 @@ test('the filter over bytes misses no secret and no card at any place in a body'
   }
 });
 
-test('long texts made to slow the detectors down are searched in time that grows with their length only', () => {
+test('searching a long text that is made to slow the detectors down takes time proportional to its length', () => {
   const parts = [
     '.eyJ',
     'eyJaaaaaaaa.eyJ',

@@ -98,7 +98,7 @@ const withCredentials = async (p: Awaited<ReturnType<typeof givenDataKey>>) => {
   return { ...p, texts, values };
 };
 
-test('the current credentials of every kind are sealed again with the new key, and keep their values', async () => {
+test('after a key rotation, the current credentials of every kind are encrypted with the new key, and keep their values', async () => {
   const p = await withCredentials(await givenDataKey());
   assert.equal(await p.values(), CURRENT);
   const { kid, secrets } = await p.rotate();
@@ -110,7 +110,7 @@ test('the current credentials of every kind are sealed again with the new key, a
   assert.is((await p.rotate({}, 'other')).secrets, 0);
 });
 
-test('with the data key of the platform, the keys that sign audit heads are sealed again, and sign as before', async () => {
+test('rotating the data key of the platform encrypts the keys that sign audit heads again, and they sign as before', async () => {
   const p = await withCredentials(await givenDataKey());
   const before = (await openSigningKey(p))('text');
   const { kid, secrets } = await p.rotate({}, 'platform');
@@ -120,7 +120,7 @@ test('with the data key of the platform, the keys that sign audit heads are seal
   assert.equal((await openSigningKey(p))('text'), before);
 });
 
-test('a credential that a request replaces while it is sealed again keeps the new value', async () => {
+test('a credential that a request replaces while the rotation encrypts it again keeps the new value', async () => {
   const p = await withCredentials(await givenDataKey());
   const stored = { provider: 'db:postgres:h', label: 'l', sealed_password: '' };
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
@@ -145,7 +145,7 @@ test('a credential that a request replaces while it is sealed again keeps the ne
   assert.equal(await p.values(), { ...CURRENT, database: 'newer' });
 });
 
-test('a credential that is damaged is left as it is and named', async () => {
+test('a rotation leaves a damaged credential unchanged and reports it', async () => {
   const p = await withCredentials(await givenDataKey());
   const meta = { tenant: TENANT, actor, at: '2026-11-23T10:00:00.000Z', v: 1 };
   const damaged = (await p.texts()).database.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A'));

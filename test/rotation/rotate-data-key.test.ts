@@ -44,7 +44,7 @@ const recorded = ({ id: event_id, type, data, meta }: BytesEvent): Recorded => (
 
 const kidOfEvent = ({ meta }: BytesEvent): unknown => (meta.facts!.sealed as { kid: string }).kid;
 
-test('after a rotation, new contents use the new key; what was sealed before stays readable; files are sealed again', async () => {
+test('after a rotation, new contents use the new data key, earlier ones stay readable, and files are encrypted again', async () => {
   const p = await givenDataKey();
   const [sealed, event] = [await p.vault.seal(LOCATION, secret('s')), await p.vault.sealEvent(PLACE, eventOf('body'))];
   const foreignKid = p.kidOfFile('other', p.foreign.sha256);
@@ -63,7 +63,7 @@ test('after a rotation, new contents use the new key; what was sealed before sta
   assert.equal((await p.record.load()).data_keys, {});
 });
 
-test('another process that runs uses the new key within a second, without a restart', async () => {
+test('another running process uses the new data key within a second, without a restart', async () => {
   const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   await other.sealEvent(PLACE, eventOf('before'));
@@ -78,7 +78,7 @@ test('another process that runs uses the new key within a second, without a rest
   await changes.stop();
 });
 
-test('while the log is down, a process that has not read the new key yet goes on with the one that it has', async () => {
+test('while the log is down, a process that has not read the new data key yet continues with the previous one', async () => {
   const p = await givenDataKey();
   const other = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   const before = kidOfEvent(await other.sealEvent(PLACE, eventOf('before')));
@@ -89,7 +89,7 @@ test('while the log is down, a process that has not read the new key yet goes on
   endOutage();
 });
 
-test('a rotation that fails at any step is completed by the next run, with one new key', async () => {
+test('a rotation that fails at any step is completed by the next run, with a single new key', async () => {
   const p = await givenDataKey();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
@@ -110,7 +110,7 @@ test('a rotation that fails at any step is completed by the next run, with one n
   assert.is(total, 5);
 });
 
-test('a file that is being read while it is sealed again is read to its end, byte for byte', async () => {
+test('a read of a file that the rotation encrypts again meanwhile returns the whole file, byte for byte', async () => {
   const p = await givenDataKey();
   const blob = (await p.blobs.of(TENANT).get(p.digests[2]!))!;
   const reader = blob.content[Symbol.asyncIterator]();
@@ -123,7 +123,7 @@ test('a file that is being read while it is sealed again is read to its end, byt
   assert.ok(Buffer.concat(parts).equals(p.contents[2]!));
 });
 
-test('a damaged file is left as it is and named, and the others are sealed again', async () => {
+test('a rotation leaves a damaged file unchanged and reports it, and encrypts the others again', async () => {
   const p = await givenDataKey();
   const path = blobPath(join(p.dir, 'blobs'), { tenant: TENANT, sha256: p.digests[1]! });
   const bytes = readFileSync(path);
@@ -135,7 +135,7 @@ test('a damaged file is left as it is and named, and the others are sealed again
   assert.equal(readFileSync(path), bytes);
 });
 
-test('a tenant without a data key is refused; one that is erased meanwhile is given up', async () => {
+test('the rotation of a tenant without a data key is refused; the rotation of a tenant that is erased meanwhile ends without a new key', async () => {
   const p = await givenDataKey();
   assert.match(await failureOf(() => startDataKeyRotation(p.parts, 'nobody')), /^there is no data key of nobody/);
   const kid = await startDataKeyRotation(p.parts, TENANT);

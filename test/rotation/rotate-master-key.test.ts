@@ -72,7 +72,7 @@ const wrappersIn = async ({ log }: Given): Promise<string[]> => {
   return [...found];
 };
 
-test('after a rotation, the new master key opens every secret and derives the same ids; the old one opens nothing', async () => {
+test('after a rotation, the new master key decrypts every secret and derives the same ids; the old one decrypts nothing', async () => {
   const p = await given();
   const old = await loadMasterKey(p.masterKeyFile, false);
   const id = p.vault.uniqueId('agent', 'acme', 'slug');
@@ -90,7 +90,7 @@ test('after a rotation, the new master key opens every secret and derives the sa
   assert.not(existsSync(`${p.masterKeyFile}.next`));
 });
 
-test('until the rotation is confirmed, a machine with the old master key only and one with the new only both work', async () => {
+test('until the rotation is confirmed, machines that have only the old master key and machines that have only the new one both work', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   assert.is(await continueMasterRotation(p.parts), 'waits-for-confirmation');
@@ -101,7 +101,7 @@ test('until the rotation is confirmed, a machine with the old master key only an
   assert.is((await p.vault.open(at('late'), late)).reveal(), 'late');
 });
 
-test('a process that runs during the rotation opens secrets and seals those of new tenants before every step and after it', async () => {
+test('a process that runs during the rotation can decrypt secrets, and encrypt those of new tenants, before and after every step', async () => {
   const p = await given();
   const running = await openVault({ log: p.log, masterKeyFile: p.masterKeyFile });
   let steps = 0;
@@ -128,7 +128,7 @@ test('a process that started before the rotation reads the new master key when i
   assert.is((await (await p.openWith(p.masterKeyFile)).open(at('new'), sealed)).reveal(), 'n');
 });
 
-test('a rotation that fails at any step is completed by the next run, and every secret stays readable in between', async () => {
+test('a rotation of the master key that fails at any step is completed by the next run, and every secret stays readable in between', async () => {
   const p = await given();
   let total = Number.POSITIVE_INFINITY;
   for (let failing = 1; failing <= total; failing++) {
@@ -150,7 +150,7 @@ test('a rotation that fails at any step is completed by the next run, and every 
   assert.ok(total > 15, `${total} steps`);
 });
 
-test('a rotation that ended between keeping the old file and replacing it is completed', async () => {
+test('a rotation that stopped between keeping the old key file and replacing it is completed by the next run', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -161,7 +161,7 @@ test('a rotation that ended between keeping the old file and replacing it is com
   assert.is((await loadMasterKey(p.masterKeyFile, false)).kid, to);
 });
 
-test('the operator can put the next key into MASTER_KEY_FILE, as where this process must not write', async () => {
+test('where this process must not write MASTER_KEY_FILE, the operator can put the next key there', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -172,7 +172,7 @@ test('the operator can put the next key into MASTER_KEY_FILE, as where this proc
   assert.equal(await p.secretsIn(await p.openWith(p.masterKeyFile)), SECRETS);
 });
 
-test('if the next key is lost before it is confirmed, a new start makes another one; afterwards, it must be restored', async () => {
+test('if the next master key is lost before it is confirmed, a new start creates another one; after the confirmation, it must be restored', async () => {
   const p = await given();
   await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);
@@ -190,7 +190,7 @@ test('if the next key is lost before it is confirmed, a new start makes another 
   assert.equal(await p.secretsIn(await p.openWith(p.masterKeyFile)), SECRETS);
 });
 
-test('a key that is damaged is left as it is and named, and the others are rotated', async () => {
+test('the rotation leaves a damaged data key unchanged and reports it, and rotates the others', async () => {
   const p = await given();
   const damaged = {
     kid: 'k',
@@ -209,7 +209,7 @@ test('a key that is damaged is left as it is and named, and the others are rotat
   assert.is((await readWrappedKeys(p.log, 'broken', 'vault')).length, 1);
 });
 
-test('a log from before a rotation, such as a restored backup, is opened if the old key lies beside the new one', async () => {
+test('a log from before a rotation, such as a restored backup, can be read if the file of the old master key lies beside the new one', async () => {
   const p = await given();
   const { kid } = await loadMasterKey(p.masterKeyFile, false);
   renameSync(p.masterKeyFile, `${p.masterKeyFile}.old-${kid}`);
@@ -220,7 +220,7 @@ test('a log from before a rotation, such as a restored backup, is opened if the 
   assert.is((await (await openVault({ log: p.log, masterKeyFile: p.masterKeyFile })).open(at('new'), sealed)).reveal(), 'n');
 });
 
-test('the new master key can be read by the same users as the old one, also if root rotates it', async () => {
+test('the new master key can be read by the same users as the old one, even if root rotates it', async () => {
   const p = await given();
   const isRoot = process.getuid!() === 0;
   const wanted = isRoot ? [12_345, 12_346] : [statSync(p.masterKeyFile).uid, statSync(p.masterKeyFile).gid];
@@ -231,7 +231,7 @@ test('the new master key can be read by the same users as the old one, also if r
   assert.equal([uid, gid, mode & 0o777], [...wanted, 0o640]);
 });
 
-test('a next key of the wrong size is refused, and nothing is recorded', async () => {
+test('a next master key of the wrong size is refused, and nothing is recorded', async () => {
   const p = await given();
   writeFileSync(`${p.masterKeyFile}.next`, 'short');
   assert.match(await failureOf(() => startMasterRotation(p.parts)), /must be 32 bytes, not 5$/);
@@ -239,7 +239,7 @@ test('a next key of the wrong size is refused, and nothing is recorded', async (
   assert.is(readdirSync(p.dir).length, 2);
 });
 
-test('keys keep the time of their creation, and an erased tenant is passed over', async () => {
+test('data keys keep the time of their creation in a rotation, and erased tenants are skipped', async () => {
   const p = await given();
   const [before] = await readWrappedKeys(p.log, 'acme', 'vault');
   await p.log.tombstone('key-third.vault');

@@ -40,7 +40,7 @@ const keptIn = (dir: string, wraps: readonly string[]): string[] => {
   return wraps.filter((wrapped) => bytes.some((content) => content.includes(wrapped)));
 };
 
-test('a rotation that is killed before any of its steps is completed by the next worker; the disk keeps no key that the old master key opens', async () => {
+test('a rotation of the master key that is killed before any step is completed by the next worker; then the old key decrypts no key on the disk', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);
@@ -91,7 +91,7 @@ test('a rotation that is killed before any of its steps is completed by the next
   await store.end();
 });
 
-test('a rotation of a data key that is killed before any of its steps is completed by the next worker, with one new key', async () => {
+test('a rotation of a data key that is killed before any step is completed by the next worker, with a single new key', async () => {
   const { dir } = createTempDirectory();
   const store = await startStore({ dir: join(dir, 'store') });
   const log = openLog(store.url);

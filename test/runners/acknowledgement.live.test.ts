@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  'an advisory that the server sent to a request that had already ended is sent again and read',
+  'an advisory that the server sent to a request that had already ended is sent again and then recorded',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await publishDeliveries(nats, 12);

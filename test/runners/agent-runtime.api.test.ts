@@ -75,7 +75,7 @@ const setUp = async (): Promise<void> => {
 };
 await setUp();
 
-test('the runtime has the settings, models, skills with their opened configuration, tools and budget of the agent', async () => {
+test('the runtime of an agent contains its settings, models, skills with their decrypted configuration, tools and budget', async () => {
   const { agent: settings, models, skills, tools, repo, budget, credentials } = await runtime();
   assert.equal([settings.slug, settings.kind, settings.description_prompt], ['one', 'user', null]);
   assert.equal(models, [{ model_id: primary, provider: 'acme', slug: 'primary', config: {}, access: 'full', priority: 0 }]);
@@ -89,7 +89,7 @@ test('the runtime has the settings, models, skills with their opened configurati
   assert.equal([repo, budget, credentials], [null, { hourly_limit_usd: 2.5 }, []]);
 });
 
-test('a disabled model is replaced by its failover, and comes back when it is active again', async () => {
+test('in the runtime, a disabled model is replaced by its failover, and returns when it is active again', async () => {
   await p.send('PATCH', `/admin/models/${primary}`, { body: { status: 'disabled' } });
   assert.equal((await runtime()).models, [
     { model_id: spare, provider: 'acme', slug: 'spare', config: { api_key: CANARIES.model }, access: 'full', priority: 0 },
@@ -101,7 +101,7 @@ test('a disabled model is replaced by its failover, and comes back when it is ac
   );
 });
 
-test('skills that are disabled, forbidden or deleted, and tools that are disabled or removed, are not in the runtime', async () => {
+test('the runtime does not contain skills that are disabled, forbidden or deleted, and tools that are disabled or removed', async () => {
   const [disabled, forbidden, deleted] = [await createSkill('disabled'), await createSkill('forbidden'), await createSkill('deleted')];
   await post(`${agent}/skills`, { skill_id: disabled, is_enabled: false });
   for (const skill_id of [forbidden, deleted]) await post(`${agent}/skills`, { skill_id });
@@ -119,7 +119,7 @@ test('skills that are disabled, forbidden or deleted, and tools that are disable
   assert.equal([skills.map(({ id }) => id), tools.map(({ id }) => id)], [[skill], [tool]]);
 });
 
-test('a linked repository comes with the token of its host, and with none if the host has no token', async () => {
+test('the runtime contains the linked repository with the token of its host, or without a token if the host has none', async () => {
   const link = (url: string) => p.send('PUT', `${agent}/repo`, { body: { url, code_ref: 'v1' } });
   assert.is((await link('https://constructor.example.org/a.git')).status, 200);
   assert.equal((await runtime()).repo, { url: 'https://constructor.example.org/a.git', code_ref: 'v1', token: null });
@@ -127,7 +127,7 @@ test('a linked repository comes with the token of its host, and with none if the
   assert.equal((await runtime()).repo, { url: 'https://git.example.com/a.git', code_ref: 'v1', token: CANARIES.repo });
 });
 
-test('only the runner key of the agent reads its runtime', async () => {
+test("only the agent's own runner key can read its runtime", async () => {
   const other = await createAgent('two');
   const neighbour = await createSecondTenant(p);
   const statuses = await Promise.all([p.key, other.runner, neighbour.key, ''].map((key) => read(key)));
@@ -138,7 +138,7 @@ test('only the runner key of the agent reads its runtime', async () => {
   for (const { text } of statuses) assert.not.match(text, /canary/);
 });
 
-test('each read is recorded with what was read, and one that the ETag answers with 304 is not', async () => {
+test('each read of a runtime is recorded with its contents, except reads that get 304 because of the ETag', async () => {
   const disclosures = () => p.eventsOf('RuntimeDisclosed');
   const before = disclosures().length;
   const first = await read();
@@ -166,7 +166,7 @@ test('each read is recorded with what was read, and one that the ETag answers wi
   assert.is((await p.send('GET', agent)).headers.get('etag'), revision, 'a read does not change the agent');
 });
 
-test('the audit log shows a read of the runtime, by the agent', async () => {
+test('the audit log shows each read of a runtime, with the agent as the actor', async () => {
   await read();
   const entries = (await p.send('GET', `${p.tenant}/audit-logs?action=runtime.disclosed`)).body as Json[];
   const { resource_type, resource_id, summary, agent_id } = entries[0]!;
@@ -174,7 +174,7 @@ test('the audit log shows a read of the runtime, by the agent', async () => {
   assert.match(String(summary), /read the runtime of the agent/);
 });
 
-test('no secret of the runtime occurs in an event, a row, or an answer to anybody but the runner and who may read the configuration', async () => {
+test('no secret of the runtime occurs in an event, a row or a response, except those to the runner and to callers who may read the configuration', async () => {
   await read();
   await p.waitForProjections();
   const stored = JSON.stringify(
@@ -206,7 +206,7 @@ test('no secret of the runtime occurs in an event, a row, or an answer to anybod
   }
 });
 
-test('a read of the runtime is logged, and no line of the log has a secret', async () => {
+test('a read of the runtime is logged, and no log line contains a secret', async () => {
   logged.length = 0;
   await read();
   await sleep(20);
@@ -215,7 +215,7 @@ test('a read of the runtime is logged, and no line of the log has a secret', asy
   for (const canary of Object.values(CANARIES)) assert.not.ok(lines.includes(canary), `the log has ${canary}`);
 });
 
-test('the message that a runner gets for a delivery has no secret of the runtime', async () => {
+test('the message of a delivery to a runner contains no secret of the runtime', async () => {
   const secret = 'a secret of more than 24 bytes';
   const hook = await post(`${p.tenant}/webhook-integrations`, {
     provider: 'github',
@@ -233,7 +233,7 @@ test('the message that a runner gets for a delivery has no secret of the runtime
   for (const canary of Object.values(CANARIES)) assert.not.ok(message.includes(canary), `the message has ${canary}`);
 });
 
-test('the runtime of a deleted agent is not found', async () => {
+test('reading the runtime of a deleted agent gets 404', async () => {
   const gone = await createAgent('gone');
   await p.send('DELETE', gone.agent);
   assert.is((await p.send('GET', `${gone.agent}/runtime`, { key: gone.runner })).status, 404);

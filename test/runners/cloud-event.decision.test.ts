@@ -44,7 +44,7 @@ type Message = { payload: Schema; headers: Schema; examples: readonly { payload:
 const { annalsBenchmarkResult, ...others } = document.components.messages;
 const inbound = others as unknown as Readonly<Record<string, Message>>;
 
-test('a call of a skill matches its schema, and its source is the skill', () => {
+test('the message of a skill webhook call matches its schema, and its source is the skill', () => {
   const { type, message } = runnerMessages.SkillWebhookCalled!;
   const schema = inbound.annalsSkillCalled!.payload;
   const skill_id = 'cskill0000000000000000000';
@@ -73,7 +73,7 @@ test('every message matches its schema in the AsyncAPI document, whatever its bo
   }
 });
 
-test('a benchmark run and a result of it match their schemas', () => {
+test('the messages of benchmark runs and of their results match their schemas', () => {
   const { type, message } = runnerMessages.BenchmarkRunTriggered!;
   const run = { ...BenchmarkRun.initial, id: 'cdelivery0000000000000000', benchmark: 'sums', agent_id: facts.agent_id };
   const { body, facts: more } = benchmarkDelivery(run, [{ id: 'a', line: '{"id":"a","prompt":"1 + 1"}' }], '2026-01-01T00:00:00.000Z');

@@ -18,7 +18,7 @@ import {
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  'each refusal of a message is recorded with the number of its attempt, also the last one, before the message is given up',
+  'each refusal of a message by its runner is recorded with the number of the attempt, the last one before the message is given up',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const log = await publishDeliveries(nats, 6, { maxDeliveries: 3 });

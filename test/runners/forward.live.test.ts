@@ -29,7 +29,7 @@ const startServer = async (answer: (response: ServerResponse, count: number) => 
 };
 
 test(
-  'each event is posted as a CloudEvent in structured mode, with its body however large, and acknowledged after a status of 2xx',
+  'each event is posted as a CloudEvent in structured mode with its whole body, and is acknowledged after a 2xx status',
   withRunnerTest({}, async ({ nats, start, service }) => {
     const { url, received } = await startServer((response) => response.writeHead(204).end());
     const large = { text: 'ü'.repeat(100_000) };
@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  'an event is posted again: after another status with a growing delay, and when Retry-After says so if the answer has it',
+  'after another status than 2xx, an event is posted again after a growing delay, or after the delay in Retry-After',
   withRunnerTest({}, async ({ nats, start }) => {
     const answers = [[500], [503, { 'retry-after': '4' }], [302, { location: '/elsewhere' }], [202]] as const;
     const { url, received } = await startServer((response, count) => {
@@ -75,7 +75,7 @@ test(
 );
 
 test(
-  'a run without an answer in time or without a server fails, and the event is posted again',
+  'if the server does not answer in time or is down, the run fails, and the event is posted again',
   withRunnerTest({}, async ({ nats, start }) => {
     const { url, received } = await startServer((response, count) => count > 1 && response.writeHead(200).end());
     await publish(nats, 0);
@@ -87,7 +87,7 @@ test(
   }),
 );
 
-test('Retry-After is read as seconds or as a date, at most an hour', () => {
+test('Retry-After is read as seconds or as a date, and is limited to an hour', () => {
   assert.is(retryAfterMs(null), undefined);
   assert.is(retryAfterMs('2'), 2_000);
   assert.is(retryAfterMs('0'), 100);

@@ -16,7 +16,7 @@ const inDirectory = (body: (file: string) => void) => () => {
 };
 
 test(
-  'added ids are found after the file is opened again',
+  'processed event ids that were added are found after the file is opened again',
   inDirectory((file) => {
     openProcessedIds(file).add(eventIdOf(0));
     const reopened = openProcessedIds(file);
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  'the file keeps at least the given number of last ids, and at most twice that number',
+  'the file keeps at least the given number of the last ids, and at most twice that number',
   inDirectory((file) => {
     const processed = openProcessedIds(file, 10);
     for (let index = 0; index < 95; index++) processed.add(eventIdOf(index));

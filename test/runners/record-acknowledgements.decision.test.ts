@@ -61,7 +61,7 @@ test('advisories that are already recorded in the stream are not recorded again'
   assert.is(Acknowledgement.recordAdvisories('another', advisories)({ capture: { epoch: 'e', sequence: 5 } }).length, 2);
 });
 
-test('an advisory with a low sequence number is recorded if it is later than the recorded ones: the sequence numbers have restarted', () => {
+test('an advisory with a low sequence number is recorded if it is later than the recorded ones, because the sequence numbers have restarted', () => {
   const [first] = Acknowledgement.recordAdvisories('e', [advisory(9)])(Acknowledgement.initial);
   const { capture } = first!.data;
   assert.equal(capture, { epoch: 'e', sequence: 9, at: '2026-01-01T00:00:00.000Z' });
@@ -72,7 +72,7 @@ test('an advisory with a low sequence number is recorded if it is later than the
   assert.equal(Acknowledgement.recordAdvisories('e', [later])({ capture: second!.data.capture }), []);
 });
 
-test('refused attempts are recorded in one event for all messages, before the ends of messages', () => {
+test('the refused attempts of all messages are recorded in one event, before the acknowledgements and dead letters', () => {
   const advisories = [advisory(1), advisory(2, 'failed'), advisory(3, 'max_deliveries'), advisory(4, 'failed')];
   const events = Acknowledgement.recordAdvisories('e', advisories)(Acknowledgement.initial);
   assert.equal(
@@ -97,7 +97,7 @@ test('if another process appends first, only the deliveries that it did not reco
   assert.equal(deliveriesIn(eventsOf('a')), ['d1', 'd2']);
 });
 
-test('more deliveries than one event may hold are recorded in several events', async () => {
+test('if there are more deliveries than one event can hold, they are recorded in several events', async () => {
   const count = Acknowledgement.MAX_DELIVERIES_PER_EVENT + 1;
   const { log, eventsOf } = memoryStreams();
   const all = Array.from({ length: count }, (_, index) => addressed('a', advisory(index + 1)));

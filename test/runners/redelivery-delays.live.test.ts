@@ -26,7 +26,7 @@ const delaysOf = async (
 };
 
 test(
-  'the broker waits 30 s for each acknowledgement, and updates a consumer that has a delay for each attempt',
+  'the broker is told to wait 30 s for each acknowledgement, and a consumer that was created with delays for each attempt is updated',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
@@ -40,7 +40,7 @@ test(
 );
 
 test(
-  'a message that no runner answers comes again after the acknowledgement timeout, until it is given up',
+  'a message that no runner acknowledges is delivered again after the acknowledgement timeout, until it is given up',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);
@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'a message that a runner refuses comes again after the delay that the runner chooses, also after many attempts',
+  'a message that a runner refuses is delivered again after the delay that the runner chooses, even after many attempts',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     await ensureInbound(nats);

@@ -48,7 +48,7 @@ const messagesOf = async (broker: NatsServer): Promise<{ id: string; at: number 
   return messages;
 };
 
-test('the relay publishes a delivery at once while the event loop of its process is blocked, and reports its position', async () => {
+test('the relay publishes a delivery at once even while the event loop of the main process is blocked, and reports its position', async () => {
   const { log, broker, task } = await startServices();
   const { logger } = recordingLogger();
   const relay = startRelayProcess({ compileCache: COMPILE_CACHE, task, logger });
@@ -81,7 +81,7 @@ test('the relay publishes a delivery at once while the event loop of its process
   assert.is(await relay.publishedThrough(), null);
 });
 
-test('if the process of the relay fails, the status says why, and it is started again until it works', async () => {
+test('if the process of the relay fails, the status gives the reason, and it is restarted until it works', async () => {
   const { log, broker, task } = await startServices();
   await appendDeliveries(log, 0, 3, now());
   const { logger, warnings } = recordingLogger();
@@ -97,7 +97,7 @@ test('if the process of the relay fails, the status says why, and it is started 
   assert.is((await messagesOf(broker)).length, 3);
 });
 
-test('the process of the relay ends promptly when it is closed before the broker can be reached', async () => {
+test('the process of the relay ends promptly if it is closed before it has reached the broker', async () => {
   const { broker, task } = await startServices();
   await broker.kill();
   const { logger } = recordingLogger();

@@ -35,7 +35,7 @@ const accepted = (body: string): Recorded => ({
 
 const parse = (payload: Uint8Array) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
 
-test('the relay publishes accepted deliveries, calls of skills, messages of cron jobs and redeliveries, and events of no other type', () =>
+test('the relay publishes accepted deliveries, skill calls, messages of cron jobs and redeliveries, and no event of another type', () =>
   assert.equal(relayedEventTypes, [
     'WebhookAccepted',
     'SkillWebhookCalled',
@@ -68,7 +68,7 @@ test('the limit for a body within a message is small enough that its Base64 form
   assert.is(inlineLimit(1_000), 0);
 });
 
-test('the message that repeats a lost one has the bytes of the lost one, and the id and position of the event that repeats it', () => {
+test('the message that repeats a lost one has the same bytes, but the id and position of the event that repeats it', () => {
   const own = accepted('{"a":1}');
   const requeued = (number: number, data: { agent_id: string; repeats?: string }) =>
     ({
@@ -90,7 +90,7 @@ test('the message that repeats a lost one has the bytes of the lost one, and the
   assert.is(parse(second.payload).id, again.event_id);
 });
 
-test('a lost message is repeated only while it is the last one of its delivery, always with the id that runners know', () => {
+test('a lost message is repeated only if it is the last one of its delivery, and always with the id that the runner already knows', () => {
   const own = accepted('{"a":1}') as Recorded<Delivery.DeliveryEvent>;
   const state = Delivery.evolve(Delivery.initial, own);
   const [event] = Delivery.repeatLost(own.event_id)(state);

@@ -49,7 +49,7 @@ const exampleRunner = (): string => {
   return code!;
 };
 
-test("the README's example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes it", () =>
+test("the README's example of a runner opens a session for a delivery, appends messages with tokens and cost, and completes the session", () =>
   withPlatform(async (platform) => {
     const { agent, hook } = await oneAgent(platform, 'readme');
     const dir = join(platform.dir, 'example');
@@ -74,7 +74,7 @@ test("the README's example of a runner opens a session for a delivery, appends m
     assert.ok((answer.prompt_tokens as number) > 0 && (answer.completion_tokens as number) > 0, JSON.stringify(answer));
   }));
 
-test('a handler that throws gets the event again with the next attempt; a session can wait, have files, and fail', () =>
+test('if the handler of a runner throws, it gets the event again with the next attempt number; a session can wait, have files, and fail', () =>
   withPlatform(async (platform) => {
     const { agent, hook } = await oneAgent(platform, 'client');
     const control = new AbortController();
@@ -130,7 +130,7 @@ test('a handler that throws gets the event again with the next attempt; a sessio
     assert.is(readFileSync(join(dir, `${agent.id}.ledger`), 'utf8').trim(), seen[0]![1].id);
   }));
 
-test('connectRunner says in one line which setting is missing or refused', () =>
+test('if a setting is missing or refused, connectRunner fails with one line that names it', () =>
   withPlatform(async (platform) => {
     const errorOf = (options: object): Promise<string> =>
       connectRunner({ url: platform.url, key: 'x', ...options }).then(
@@ -142,7 +142,7 @@ test('connectRunner says in one line which setting is missing or refused', () =>
     assert.match(await errorOf({}), /^ANNALS_KEY is refused: /);
   }));
 
-test('annals runner with a wrong combination of --exec and --forward ends with exit code 2 and a line that says what to do', async () => {
+test('annals runner with a wrong combination of --exec and --forward exits with 2 and prints a line of advice', async () => {
   const run = async (...words: string[]): Promise<string> => {
     const program = startProgram(process.execPath, [mainFile, 'runner', '--agent', 'a', ...words], { env: { PATH: process.env.PATH } });
     const code = await program.ended;

@@ -9,7 +9,7 @@ import { AGENT, areAcknowledged, publish, withRunnerTest } from '../fixtures/run
 import { test } from '../fixtures/test-with-cleanup.ts';
 
 test(
-  'a runner with a maximum number of runs ends after these runs; its exit code is 1 only if a run has failed',
+  'a runner with a maximum number of runs exits after these runs; its exit code is 1 only if a run has failed',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     for (let index = 0; index < 6; index++) await publish(nats, index);
     assert.is(await start('echo $ANNALS_DELIVERY_ID >> out', { max: 1 }).ended, 0);
@@ -22,7 +22,7 @@ test(
 );
 
 test(
-  'a message whose event was processed before does not count as a run',
+  'a message whose event was already processed does not count as a run',
   withRunnerTest({}, async ({ nats, start, lines, dir }) => {
     await publish(nats, 0);
     await publish(nats, 1);
@@ -33,7 +33,7 @@ test(
 );
 
 test(
-  'a run that takes longer than the time limit is ended, and the message is delivered again',
+  'a run that exceeds the time limit is stopped, and its message is delivered again',
   withRunnerTest({}, async ({ nats, start, lines }) => {
     await publish(nats, 0);
     const command = 'echo $ANNALS_ATTEMPT >> out; [ $ANNALS_ATTEMPT = 2 ] || { sleep 20; echo late >> out; }';
@@ -46,7 +46,7 @@ test(
 const countIn = (text: string, line: string): number => text.split(line).length - 1;
 
 test(
-  'a runner reports once when it loses the broker, and once when it is connected again',
+  'a runner prints one line when it loses the broker, and one when it is connected again',
   withRunnerTest({}, async ({ nats, startProcess, lines, broker }) => {
     const spawned = startProcess('echo $ANNALS_DELIVERY_ID >> out');
     await publish(nats, 0);
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a runner reports once when the service does not give it a new credential, and once when it does again',
+  'a runner prints one line when the service issues no new credential, and one when it does again',
   withRunnerTest({ seconds: 4 }, async ({ startProcess, service }) => {
     const spawned = startProcess('true');
     await waitUntil(() => service.issued() === 1);

@@ -9,25 +9,25 @@ const connection = (from: number, until: number | null) => ({
   active_at: at(until ?? from),
 });
 
-test('without an open connection, no runner is connected', () => {
+test('if an agent has no open connection, its runner is shown as not connected', () => {
   assert.is(connectedSince([]), null);
   assert.is(connectedSince([connection(0, 5), connection(3, 9)]), null);
 });
 
-test('of several open connections, the first one counts', () => {
+test('if an agent has several open connections, its runner is shown as connected since the first one', () => {
   assert.is(connectedSince([connection(7, null), connection(4, null), connection(9, null)]), at(4));
 });
 
-test('a runner that replaces its connection before it closes the old one is connected since the first of them', () => {
+test('if a runner opens a new connection before it closes the old one, it is shown as connected since the old one was opened', () => {
   const renewed = [connection(90, null), connection(0, 46), connection(45, 91), connection(46, 50)];
   for (const order of [renewed, renewed.toReversed()]) assert.is(connectedSince(order), at(0));
 });
 
-test('a gap between two connections ends the time in which a runner is connected', () => {
+test('if a runner closes its connection before it opens a new one, it is shown as connected since the new one was opened', () => {
   assert.is(connectedSince([connection(50, null), connection(0, 46), connection(47, 51)]), at(47));
 });
 
-test('a runner was last seen at the latest of the known times', () => {
+test('the time at which a runner was last seen is the latest of the known times', () => {
   assert.is(lastSeen([]), null);
   assert.is(lastSeen([null, at(3), null, at(9), at(4)]), at(9));
 });

@@ -13,7 +13,7 @@ import { test } from '../fixtures/test-with-cleanup.ts';
 const filesIn = (dir: string): string[] => readdirSync(join(dir, 'runtime'));
 
 test(
-  'a command finds the runtime in a file that only its owner can read, and the file is gone afterwards',
+  'a command finds the runtime in a file that only its owner can read, and the file is removed afterwards',
   withRunnerTest({}, async ({ nats, start, lines, dir, service }) => {
     await publish(nats, 0);
     const stop = start(
@@ -27,7 +27,7 @@ test(
 );
 
 test(
-  'the runtime is read again only after it has changed, and runs during an outage of the service get the latest known one',
+  'a runner reads the runtime again only after it has changed; while the service is down, runs get the last known runtime',
   withRunnerTest({}, async ({ nats, start, lines, service }) => {
     const stop = start('cat "$ANNALS_RUNTIME" >> out; echo >> out');
     for (const index of [0, 1]) await publish(nats, index);
@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'the file is removed after a command that fails, and after SIGTERM to the runner',
+  'the runtime file is removed after a command that fails, and after the runner gets SIGTERM',
   withRunnerTest({}, async ({ nats, start, startProcess, lines, dir }) => {
     await publish(nats, 0);
     assert.is(await start('echo failed >> out; exit 3', { max: 1 }).ended, 1);
@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  'what a killed runner leaves behind is removed when the next one starts, but not the file of a running one',
+  'runtime files that a killed runner left behind are removed when the next runner starts, but not those of a running one',
   withRunnerTest({ ackWaitMs: 60_000 }, async ({ nats, startProcess, lines, dir }) => {
     for (const index of [0, 1]) await publish(nats, index);
     const killed = startProcess('echo "$ANNALS_RUNTIME" >> paths; sleep 60');
@@ -92,7 +92,7 @@ test(
   }),
 );
 
-test('a file of an ended process with the same pid as a running one is stale, and other files are not touched', () =>
+test('a runtime file of an ended process is removed even if its pid is in use again, and other files are kept', () =>
   withTempDirectory(async (dir) => {
     mkdirSync(join(dir, 'files'));
     const { start } = findProcess(process.pid)!;

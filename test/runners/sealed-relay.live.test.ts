@@ -51,7 +51,7 @@ const messagesIn = async (nats: NatsConnection, count: number) => {
 };
 
 test(
-  'a runner gets the opened body of a sealed delivery, and of its redelivery',
+  'a runner gets the decrypted body of an encrypted delivery, and of its redelivery',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();
@@ -71,7 +71,7 @@ test(
 );
 
 test(
-  'deliveries with damaged bodies are logged and skipped, and later ones are published',
+  'deliveries whose bodies are damaged are logged and skipped, and later ones are published',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  "after a tenant's key was destroyed, the relay skips its deliveries without waiting",
+  "after the data key of a tenant was destroyed, the relay skips the tenant's deliveries without waiting",
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  'without the master key, the relay waits and names the reason; with the key in place, it publishes everything in order',
+  'without the master key, the relay waits and reports the reason; once the key is restored, it publishes everything in order',
   withNatsServer(async (broker) => {
     const nats = await broker.connect();
     const { log, sealing, masterKeyFile } = await given();

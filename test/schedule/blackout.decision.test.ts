@@ -13,7 +13,7 @@ const blackout = (start_date: string, end_date: string, more: Partial<BlackoutFi
   ...more,
 });
 
-test('a blackout covers its first and its last day from midnight to midnight in its time zone', () => {
+test('a blackout lasts from the midnight before its first day to the midnight after its last day, in its time zone', () => {
   const days = blackout('2026-03-28', '2026-03-29', { timezone: 'Europe/Berlin' });
   assert.is(covers(days, '2026-03-27T22:59:59.999Z'), false);
   assert.is(covers(days, '2026-03-27T23:00:00.000Z'), true);
@@ -21,7 +21,7 @@ test('a blackout covers its first and its last day from midnight to midnight in 
   assert.is(covers(days, '2026-03-29T22:00:00.000Z'), false);
 });
 
-test('a yearly blackout covers the same days of each later year, also over the turn of the year, and none before', () => {
+test('a yearly blackout covers the same days in each later year, even across the turn of the year, and no earlier days', () => {
   const holidays = blackout('2026-12-24', '2027-01-02', { recurring_yearly: true });
   for (const day of ['2026-12-24', '2027-01-02', '2027-12-31', '2030-01-01'])
     assert.is(covers(holidays, `${day}T12:00:00.000Z`), true, day);
@@ -29,13 +29,13 @@ test('a yearly blackout covers the same days of each later year, also over the t
     assert.is(covers(holidays, `${day}T12:00:00.000Z`), false, day);
 });
 
-test('a yearly blackout of 29 February covers 28 February in other years', () => {
+test('a yearly blackout of 29 February covers 28 February in years without a leap day', () => {
   const leap = blackout('2028-02-29', '2028-02-29', { recurring_yearly: true });
   for (const day of ['2028-02-29', '2029-02-28', '2032-02-29']) assert.is(covers(leap, `${day}T00:00:00.000Z`), true, day);
   for (const day of ['2028-02-28', '2029-03-01', '2032-02-28']) assert.is(covers(leap, `${day}T00:00:00.000Z`), false, day);
 });
 
-test('a yearly blackout that is longer than a year covers every day', () => {
+test('a yearly blackout that lasts longer than a year covers every day', () => {
   const long = blackout('2026-06-01', '2027-12-31', { recurring_yearly: true });
   for (const day of ['2026-06-01', '2027-03-01', '2028-01-15', '2031-11-30']) assert.is(covers(long, `${day}T00:00:00.000Z`), true, day);
 });

@@ -21,7 +21,7 @@ const startQueue = (limits: { total: number; perHost: number }) => {
   };
 };
 
-test('the calls of one host beyond its limit wait, and start in their order', async () => {
+test('calls to a host beyond its limit wait, and start in their order', async () => {
   const { add, end, started } = startQueue({ total: 10, perHost: 2 });
   for (const name of ['1', '2', '3', '4']) add('a', name);
   assert.equal(started, ['1', '2']);
@@ -31,7 +31,7 @@ test('the calls of one host beyond its limit wait, and start in their order', as
   assert.equal(started, ['1', '2', '3', '4']);
 });
 
-test('a host with calls that do not end does not delay the calls of another host', async () => {
+test('calls to one host that do not end do not delay calls to another host', async () => {
   const { add, end, started } = startQueue({ total: 3, perHost: 2 });
   for (const name of ['1', '2', '3', '4']) add('slow', name);
   for (const name of ['5', '6', '7']) add('fast', name);
@@ -40,7 +40,7 @@ test('a host with calls that do not end does not delay the calls of another host
   assert.equal(started, ['1', '2', '5', '6', '7']);
 });
 
-test('if all places are taken, the hosts get the next places in turn', async () => {
+test('if all places for calls are taken, the hosts get the next free places in turn', async () => {
   const { add, end, started } = startQueue({ total: 1, perHost: 1 });
   for (const name of ['a1', 'a2', 'a3']) add('a', name);
   for (const name of ['b1', 'b2']) add('b', name);

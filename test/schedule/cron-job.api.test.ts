@@ -59,7 +59,7 @@ test('a created job is next due when its schedule says, and a read by its id and
   );
 });
 
-test('a one-shot job needs a time in the future; a recurring one exactly one of expression, interval and daily time', async () => {
+test('a one-shot job needs a time in the future, and a recurring job exactly one of expression, interval and daily time', async () => {
   const one = { kind: 'one_shot', cron_expr: null };
   const refused: [Json, string][] = [
     [one, '/fire_at'],
@@ -94,7 +94,7 @@ test('a one-shot job needs a time in the future; a recurring one exactly one of 
   assert.is(Date.parse(interval.next_fire_at as string) - Date.parse(interval.created_at as string), 90 * 60_000);
 });
 
-test('an internal target is an agent of the tenant by its id or slug; another one that the caller sees needs agent:assign', async () => {
+test('a job can call an agent of the tenant by its id or slug; calling another agent than its own needs agent:assign on it', async () => {
   const other = await createAgent('called');
   for (const target of [agent, 'scheduled', other, 'called']) assert.is((await create({ target })).status, 201);
   const unknown = await create({ target: 'nobody' });
@@ -112,7 +112,7 @@ test('an internal target is an agent of the tenant by its id or slug; another on
   assert.is((await p.send('PATCH', `${JOBS}/${id}`, { key, body: { target: other } })).status, 403);
 });
 
-test('secret headers are stored encrypted and shown as ***, which keeps them in an update', async () => {
+test('secret headers of a job are stored encrypted and shown as ***, and sending *** in an update keeps them', async () => {
   const job = await created({ ...external, headers: { 'X-Team': 'ops', Authorization: 'Bearer canary-of-headers' } });
   assert.equal(job.headers, { 'X-Team': 'ops', Authorization: '***' });
   assert.not.match(
@@ -129,7 +129,7 @@ test('secret headers are stored encrypted and shown as ***, which keeps them in 
   assert.equal([masked.status, issuesOf(masked)[0]!.pointer], [422, '/headers/Authorization']);
 });
 
-test('headers that the client sets itself, line breaks, bad names, and too many or too long headers are refused', async () => {
+test('headers of a job that the HTTP client sets itself, and those with line breaks, bad names or too large a number or length, are refused', async () => {
   const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, 'v']));
   const bad: Json[] = [
     ...['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'Proxy-Authorization', 'Idempotency-Key'].map((name) => ({
@@ -145,7 +145,7 @@ test('headers that the client sets itself, line breaks, bad names, and too many 
   assert.is((await create({ ...external, headers: { 'x-a': 'v'.repeat(8_189) } })).status, 201);
 });
 
-test('an update changes the given fields and the next due time; null clears or resets, and the same update appends no event', async () => {
+test('an update of a job changes the given fields and the next due time; null clears or resets a field; the same update again appends no event', async () => {
   const job = await created();
   const changed = (await patch(job.id, { cron_expr: null, interval_minutes: 10, max_retries: 0, name: 'Other' })).body as Json;
   assert.equal([changed.cron_expr, changed.interval_minutes, changed.max_retries, changed.name], [null, 10, 0, 'Other']);
@@ -159,7 +159,7 @@ test('an update changes the given fields and the next due time; null clears or r
   assert.is((await patch(job.id, { kind: 'one_shot' })).status, 422);
 });
 
-test('a paused job is not due; a resumed one is due after now; both twice append no further event', async () => {
+test('a paused job is not due, and a resumed one is next due after the present; pausing or resuming twice appends no further event', async () => {
   const job = await created();
   const start = p.log.events.length;
   const paused = (await act(job.id, 'pause')).body as Json;
@@ -177,7 +177,7 @@ test('a paused job is not due; a resumed one is due after now; both twice append
   p.clock.now = now;
 });
 
-test('a skipped occurrence is recorded and the job is due at the next one; a one-shot job is then completed', async () => {
+test('skipping an occurrence is recorded, and the job is due at the next one; a one-shot job is completed by it', async () => {
   const job = await created({ cron_expr: '0 * * * *' });
   const first = (await act(job.id, 'skip')).body as Json;
   const second = (await act(job.id, 'skip')).body as Json;
@@ -195,7 +195,7 @@ test('a skipped occurrence is recorded and the job is due at the next one; a one
   assert.is((await act(once.id, 'skip')).status, 409);
 });
 
-test('a preview shows the next times, and those in a blackout as suppressed', async () => {
+test('a preview shows the next due times, and marks those in a blackout as suppressed', async () => {
   const day = Temporal.Instant.fromEpochMilliseconds(p.clock.now()).toZonedDateTimeISO('UTC').add({ days: 3 }).toPlainDate().toString();
   const body = { name: 'Day off', start_date: day, end_date: day };
   const { id } = (await p.send('POST', `${p.tenant}/cron-blackouts`, { body })).body as Json;
@@ -214,7 +214,7 @@ test('a preview shows the next times, and those in a blackout as suppressed', as
   await p.send('DELETE', `${p.tenant}/cron-blackouts/${id}`);
 });
 
-test('a deleted job is not found any more, under its own or another agent and in another tenant', async () => {
+test('a deleted job gets 404, and so does a job under another agent or tenant', async () => {
   const job = await created();
   const other = await createAgent('elsewhere');
   const second = await createSecondTenant(p);
@@ -232,7 +232,7 @@ test('a deleted job is not found any more, under its own or another agent and in
     assert.is(answer.status, 404);
 });
 
-test('the number of cron jobs is limited by the plan', async () => {
+test('the plan limits the number of cron jobs of a tenant', async () => {
   const limits = { agents: 10, members: 10, cron_jobs: 2, webhooks_per_minute: 10 };
   const plan = (await p.send('POST', '/admin/plans', { body: { slug: 'small', name: 'Small', monthly_usd: 1, limits } })).body as Json;
   const owner_email = 'owner@limited.test';
@@ -250,7 +250,7 @@ test('the number of cron jobs is limited by the plan', async () => {
   assert.is((await post()).status, 201);
 });
 
-test('as_of shows the fields and the next due time that a job had then', async () => {
+test('a read with as_of shows the fields and the next due time that a job had at that time', async () => {
   const job = await created({ cron_expr: '0 * * * *' });
   const token = (await act(job.id, 'skip')).headers.get('consistency-token')!;
   const skipped = await read(job.id);

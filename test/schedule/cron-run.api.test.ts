@@ -21,7 +21,7 @@ const act = (id: unknown, action: string): Promise<Answer> => p.send('POST', `${
 const runs = async (id: unknown): Promise<Json[]> => (await p.send('GET', `${JOBS}/${id}/runs`)).body as Json[];
 const issuesOf = ({ body }: Answer) => (body as { errors: { pointer: string; code: string }[] }).errors;
 
-test('a requested run is recorded as fired and leaves the schedule as it is', async () => {
+test('running a job on request is recorded as fired, and does not change its schedule', async () => {
   const job = await created(external);
   const ran = (await act(job.id, 'run-now')).body as Json;
   assert.equal([ran.next_fire_at, typeof ran.last_fired_at], [job.next_fire_at, 'string']);
@@ -45,7 +45,7 @@ test('a requested run of a job that calls an agent names that agent, and is refu
   assert.is(p.eventsOf('CronRunRequested').length, requests.length);
 });
 
-test('a job keeps the agent that its target named, also if the slug passes to another agent', async () => {
+test('a job keeps calling the agent that its target named, even if another agent gets the slug', async () => {
   const first = await createAgent('passed-on');
   const job = await created({ target: 'passed-on' });
   await p.send('DELETE', `${p.tenant}/agents/${first}`);
@@ -55,7 +55,7 @@ test('a job keeps the agent that its target named, also if the slug passes to an
   assert.equal([second.status, (await act(job.id, 'run-now')).status], [200, 200]);
 });
 
-test('a session of an occurrence is shown with its run, and an occurrence of another agent is refused', async () => {
+test('a run shows the session of its occurrence, and opening a session for an occurrence of another agent is refused', async () => {
   const job = await created();
   await act(job.id, 'run-now');
   const [{ occurrence_id }] = (await runs(job.id)) as [Json];
