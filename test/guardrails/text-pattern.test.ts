@@ -68,7 +68,6 @@ test('redaction replaces each match of each pattern with the tag of the pattern,
 test('a tag is inserted literally, even if it contains characters like $1 that refer to matches in a replacement', () =>
   is(patternCompiler.redact('abc', [{ pattern: '(b)', tag: '$1$&' }]).text, 'a[redacted:$1$&]c'));
 
-test('redaction ignores empty matches', () =>
-  equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));
+test('redaction ignores empty matches', () => equal(compileTextPattern('\\b').replace('a b', '#'), { text: 'a b', count: 0 }));
 
 test.run();

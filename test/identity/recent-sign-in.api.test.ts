@@ -79,17 +79,20 @@ signInTest(
   },
 );
 
-signInTest('the parameter max_age is passed to the issuer, and the callback is refused if the ID token does not say when the user signed in', async ({ p }) => {
-  await addSuperAdmin(p);
-  const { sent } = await signIn(p, '?max_age=0&return_to=/console/me');
-  assert.is(sent.get('max_age'), '0');
-  assert.is((await signIn(p)).sent.get('max_age'), null);
-  const { answer } = await signInBy(p, '?max_age=0', (parameters) => parameters.delete('max_age'));
-  assert.is(answer.status, 401, 'the ID token does not say when the user signed in');
-  assert.not.ok(cookiePairs(answer.headers).some((pair) => /^annals_session=./.test(pair)));
-  for (const bad of ['-1', '1.5', 'x', '', '999999999'])
-    assert.is((await p.send('GET', `/auth/login?max_age=${bad}`, { key: '' })).status, 422, bad);
-});
+signInTest(
+  'the parameter max_age is passed to the issuer, and the callback is refused if the ID token does not say when the user signed in',
+  async ({ p }) => {
+    await addSuperAdmin(p);
+    const { sent } = await signIn(p, '?max_age=0&return_to=/console/me');
+    assert.is(sent.get('max_age'), '0');
+    assert.is((await signIn(p)).sent.get('max_age'), null);
+    const { answer } = await signInBy(p, '?max_age=0', (parameters) => parameters.delete('max_age'));
+    assert.is(answer.status, 401, 'the ID token does not say when the user signed in');
+    assert.not.ok(cookiePairs(answer.headers).some((pair) => /^annals_session=./.test(pair)));
+    for (const bad of ['-1', '1.5', 'x', '', '999999999'])
+      assert.is((await p.send('GET', `/auth/login?max_age=${bad}`, { key: '' })).status, 422, bad);
+  },
+);
 
 signInTest('in place of a form that needs a recent sign-in, the console shows a link to sign in again', async ({ p }) => {
   const user_id = await addSuperAdmin(p);

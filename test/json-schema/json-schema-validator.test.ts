@@ -14,7 +14,8 @@ const settings = {
   additionalProperties: false,
 };
 
-test('validating a value that matches its schema returns no error', () => equal(faultOfValue(settings, { host: 'a.example', retries: 5 }), null));
+test('validating a value that matches its schema returns no error', () =>
+  equal(faultOfValue(settings, { host: 'a.example', retries: 5 }), null));
 
 test('if a value does not match its schema, the error has a JSON pointer to the wrong part of the value', () => {
   equal(faultOfValue(settings, { host: 'a', retries: 6 }), { pointer: '/retries', code: 'maximum', message: 'must be <= 5' });

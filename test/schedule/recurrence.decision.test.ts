@@ -107,13 +107,13 @@ test('an interval counts elapsed time from its start time, also across clock cha
   assert.is(nextOccurrence(every(1, '2030-01-01T00:00:00.000Z'), '2026-01-01T00:00:00.000Z'), '2030-01-01T00:00:00.000Z');
 });
 
-test('a one-shot job is due once, and not after its time', () => {
+test('a one-shot job is due exactly once, and never after its time', () => {
   const once: Recurrence = { kind: 'once', at: '2026-05-01T12:00:00.000Z' };
   assert.is(nextOccurrence(once, '2026-05-01T11:59:59.999Z'), '2026-05-01T12:00:00.000Z');
   assert.is(nextOccurrence(once, '2026-05-01T12:00:00.000Z'), null);
 });
 
-test('malformed cron expressions, and those that never match, are refused', () => {
+test('a cron expression that is malformed or never matches is refused', () => {
   for (const text of [
     '',
     '* * * *',
@@ -130,7 +130,7 @@ test('malformed cron expressions, and those that never match, are refused', () =
   for (const text of ['* * * * *', '0 0 29 2 *', '*/7 1,2,3 * JAN MON-FRI', '0 9 1,15 * *']) assert.ok(parseCron(text), text);
 });
 
-test('a cron expression with a day of the month and a weekday matches either of them', () => {
+test('a cron expression with both a day of the month and a weekday matches each day that has either of them', () => {
   assert.equal(occurrences(cron('0 0 15 * MON', 'UTC'), Date.parse('2026-01-10T00:00:00Z'), Date.parse('2026-01-20T00:00:00Z')), [
     '2026-01-12T00:00:00.000Z',
     '2026-01-15T00:00:00.000Z',

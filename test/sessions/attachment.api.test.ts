@@ -26,7 +26,7 @@ const download = async (digest: unknown, key = p.key) => {
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>';
 
-test('an attachment has the digest, size and type of its content, and is downloaded unchanged as a file', async () => {
+test('an attachment has the digest, size and type of its content, and is downloaded unchanged', async () => {
   const session = await p.startSession();
   const answer = await upload(session, { content: PNG, filename: 'picture.png' });
   const { id, created_at, url, ...rest } = answer.body as Json;
@@ -47,7 +47,7 @@ test('an attachment has the digest, size and type of its content, and is downloa
   assert.ok(created_at);
 });
 
-test('the type is found by the content and never by the name, and active contents are plain text or opaque bytes', async () => {
+test('the type of an attachment is derived from its content rather than its name, and active contents get a plain or opaque type', async () => {
   const session = await p.startSession();
   for (const [content, filename, type] of [
     ['<!doctype html><script>alert(1)</script>', 'page.html', 'text/plain'],
@@ -74,7 +74,7 @@ test('the type is found by the content and never by the name, and active content
   }
 });
 
-test('each of the polyglots is downloaded unchanged and inert: as a file, sandboxed, and never as a page, a script or an SVG', async () => {
+test('an attachment with several file types is downloaded unchanged, in a sandbox, and never as a page, script or SVG', async () => {
   const session = await p.startSession();
   const all = await polyglots();
   assert.ok(all.length >= 30, `${all.length}`);
@@ -90,7 +90,7 @@ test('each of the polyglots is downloaded unchanged and inert: as a file, sandbo
   }
 });
 
-test('the name of a file loses its folders and what cannot be shown, and never reaches a path', async () => {
+test('the name of an attachment loses its folders and unprintable characters, and is never used as a path', async () => {
   const session = await p.startSession();
   for (const [filename, shown] of [
     ['../../etc/passwd', 'passwd'],
@@ -113,7 +113,7 @@ test('the name of a file loses its folders and what cannot be shown, and never r
   }
 });
 
-test('a file of 25 MiB is accepted, and one byte more is refused with 413 and the limit', async () => {
+test('an attachment of 25 MiB is accepted; one more byte is refused with 413, and the response names the limit', async () => {
   const session = await p.startSession();
   const most = randomBytes(MAX_BYTES);
   const accepted = await upload(session, { content: most });
@@ -123,7 +123,7 @@ test('a file of 25 MiB is accepted, and one byte more is refused with 413 and th
   assert.equal([refused.status, (refused.body as Json).limit], [413, MAX_BYTES]);
 });
 
-test('a range of a file is answered with 206, one behind its end with 416, and a Range with a stale If-Range with the whole file', async () => {
+test('a range of an attachment gets 206, a range behind its end 416, and a Range with a stale If-Range gets the whole file', async () => {
   const session = await p.startSession();
   const content = randomBytes(200_000);
   const { sha256 } = (await upload(session, { content })).body as Json;
@@ -146,7 +146,7 @@ test('a range of a file is answered with 206, one behind its end with 416, and a
   assert.equal([(await get({ range: 'bytes=0-1' }, 'HEAD')).status, (await get({})).headers.get('accept-ranges')], [206, 'bytes']);
 });
 
-test('a body that is no form with one file named upload is refused and stores nothing', async () => {
+test('a body that is not a multipart form with a single file named upload is refused, and nothing is stored', async () => {
   const session = await p.startSession();
   const count = p.eventsOf('SessionAttachmentAdded').length;
   const send = (raw: Buffer | string, type = FORM_TYPE) =>
@@ -158,7 +158,7 @@ test('a body that is no form with one file named upload is refused and stores no
   assert.is(p.eventsOf('SessionAttachmentAdded').length, count);
 });
 
-test('no file is added to a session that has ended, but a repeat with its Idempotency-Key gets the first answer', async () => {
+test('an attachment to a session that has ended is refused, but a repeat with its Idempotency-Key gets the first response', async () => {
   const session = await p.startSession();
   const headers = { 'idempotency-key': 'upload-1' };
   const first = await upload(session, { content: 'once', headers });
@@ -172,7 +172,7 @@ test('no file is added to a session that has ended, but a repeat with its Idempo
   assert.is((await p.read(session)).session !== null && ((await p.read(session)).attachments as Json[]).length, 1);
 });
 
-test('a file is read only by callers who may read the sessions of an agent that has it', async () => {
+test('an attachment can be read only by callers who may read the sessions of an agent that has it', async () => {
   const other = await p.createAgent();
   const member = await addMember(p, 'MEMBER');
   const auditor = await addMember(p, 'AUDITOR');
@@ -188,7 +188,7 @@ test('a file is read only by callers who may read the sessions of an agent that 
   for (const unknown of ['0'.repeat(64), 'x', '..']) assert.is((await download(unknown)).status, 404);
 });
 
-test('only the runner of the agent and who started the session may add files', async () => {
+test("only the agent's runner and the user who started the session can add attachments", async () => {
   const member = await addMember(p, 'MEMBER', p.tenant_id, 'starter@example.com');
   const second = await addMember(p, 'MEMBER', p.tenant_id, 'second@example.com');
   for (const { user_id } of [member, second]) await p.send('PUT', `${agent.path}/roles/${user_id}`, { body: { role: 'MANAGER' } });

@@ -21,7 +21,7 @@ const ofOther = String(((await p.send('POST', `${other.path}/sessions`, { body: 
 for (const session of sessions.slice(0, 4)) await p.end(session, 'complete');
 const newestFirst = [ofOther, ...sessions.map(idOf).reverse()];
 
-test('the sessions of a tenant come in numbered pages of 20, newest first, with the number of all', async () => {
+test('the sessions of a tenant are listed newest first, in numbered pages of 20, with the total number', async () => {
   const first = await list();
   assert.equal([first.total, first.page, first.per_page], [26, 1, 20]);
   assert.equal(idsOf(first), newestFirst.slice(0, 20));
@@ -45,7 +45,7 @@ test('the sessions of a tenant come in numbered pages of 20, newest first, with 
     assert.is((await p.send('GET', `/v1/tenants/${p.tenant_id}/sessions?${wrong}`)).status, 422, wrong);
 });
 
-test('an item has the fields of AuditSessionListItem, with the names of its agent and its user', async () => {
+test('each listed session has the fields of AuditSessionListItem, with the names of its agent and its user', async () => {
   const { items } = await list(`?user_id=${ada.user_id}`);
   assert.is(items.length, 3);
   const [item] = items as [Json];
@@ -67,7 +67,7 @@ test('an item has the fields of AuditSessionListItem, with the names of its agen
   assert.equal([item.agent_name, item.user_email, item.title, item.status], ['Agent 0', 'ada@example.com', 'Session 2', 'completed']);
 });
 
-test('each filter narrows the list and its total, and so do all filters together', async () => {
+test('each filter reduces the list of sessions and its total, and so do all filters together', async () => {
   const at = (await list(`?agent_id=${agent.id}&per_page=100`)).items.find(({ id }) => id === idOf(sessions[10]!))!.created_at as string;
   const sameTime = (await list('?per_page=100')).items;
   for (const [query, expected] of [
@@ -83,7 +83,7 @@ test('each filter narrows the list and its total, and so do all filters together
   }
 });
 
-test('an auditor reads all sessions of the tenant with their messages there, but not by the routes of agents', async () => {
+test('an AUDITOR can read all sessions and messages of the tenant by the audit operations, but not by those of agents', async () => {
   await p.append(sessions[20]!, { content: 'For auditors' });
   const get = (path: string, key: string) => p.send('GET', path, { key });
   const detail = await get(`/v1/tenants/${p.tenant_id}/sessions/${idOf(sessions[20]!)}`, auditor.key);
@@ -94,7 +94,7 @@ test('an auditor reads all sessions of the tenant with their messages there, but
   assert.is((await get(`/v1/tenants/${p.tenant_id}/sessions/c${'0'.repeat(24)}`, auditor.key)).status, 404);
 });
 
-test('a session started by a user shows this user, and keeps the name of its agent after the agent is deleted', async () => {
+test('a session that a user started shows this user, and keeps the name of its agent after the agent is deleted', async () => {
   const third = await p.createAgent();
   await p.send('PUT', `${third.path}/roles/${ada.user_id}`, { body: { role: 'MANAGER' } });
   const started = (await p.send('POST', `${third.path}/sessions`, { key: ada.key, body: {} })).body as Json;
@@ -104,7 +104,7 @@ test('a session started by a user shows this user, and keeps the name of its age
   assert.equal([items[0]!.id, items[0]!.agent_name, items[0]!.user_email], [started.id, started.agent_name, 'ada@example.com']);
 });
 
-test('the 30-day summaries of a tenant count its sessions by status, and the use and the cost of models', async () => {
+test('the 30-day summaries of a tenant contain the number of its sessions by status, and the usage and cost of models', async () => {
   const created = (await p.send('POST', '/admin/tenants', { body: { name: 'T', slug: 'summed', owner_email: 'o@example.com' } }))
     .body as Json;
   const [key, tenant] = [String(created.owner_key), `/tenant/${created.id}`];

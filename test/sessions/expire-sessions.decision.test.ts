@@ -24,12 +24,12 @@ const expire = async (first: Recorded<Session.SessionEvent> | null, last = first
   return types;
 };
 
-test('a session is expired at the moment when its time is over, and not a millisecond earlier', async () => {
+test('a session expires exactly when its time is over, and not a millisecond earlier', async () => {
   assert.equal(await expire(startedUntil(AT)), ['SessionExpired']);
   assert.equal(await expire(startedUntil('2026-02-01T00:00:00.001Z')), []);
 });
 
-test('a session is expired after any message or file, and never after an end', async () => {
+test('a session can expire after any message or file, but not after it has ended', async () => {
   const first = startedUntil(AT);
   for (const [type, data] of [
     ['MessageAppended', { message_id: 'm', kind: null }],
@@ -42,6 +42,7 @@ test('a session is expired after any message or file, and never after an end', a
     assert.equal(await expire(first, event(type, {}, 9)), [], type);
 });
 
-test('a session that the read model lists and the log does not have is skipped', async () => assert.equal(await expire(null), []));
+test('a session that the read model contains, but the log does not, is skipped when sessions are expired', async () =>
+  assert.equal(await expire(null), []));
 
 test.run();

@@ -47,7 +47,7 @@ const message = (kind: 'waiting' | null): Session.SessionEvent => ({
   data: { ...ofAgent, message_id: idOf('m'), role: 'assistant', kind, model_id: null, sealed_content: 'v1.x' },
 });
 
-test('with a real event store and database, two workers expire each session once whose time is over and that has not ended', async () => {
+test('with a real event store and database, two workers together expire each overdue session exactly once', async () => {
   const store = await startStore();
   const log = openLog(store.url);
   const databaseUrl = await freshDatabase();

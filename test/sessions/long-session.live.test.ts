@@ -83,7 +83,7 @@ const timed = async <T>(run: () => Promise<T>): Promise<[T, number]> => {
   return [result, performance.now() - start];
 };
 
-test('a message to a session of 10,000 messages is as fast as to a new one, also in a new process', async () => {
+test('appending a message to a session with 10,000 messages is as fast as to a new session, even in a new process', async () => {
   const store = await startStore();
   const opened = openLog(store.url);
   const { log, counts } = countReads(opened);

@@ -23,7 +23,7 @@ const readDelivery = async (id: string, query = ''): Promise<Json> =>
 const typesOf = ({ causation }: Json): unknown[] => (causation as Json[]).map(({ type }) => type);
 const idOf = (session: string): string => session.split('/').at(-1)!;
 
-test('a delivery shows the last session that processes it, and the start of each one in its causation', async () => {
+test('a delivery shows the last session that processes it, and its causation shows the start of each such session', async () => {
   const delivery = await deliver();
   assert.is((await readDelivery(delivery)).session_id, null);
   const first = await p.startSession({ delivery_id: delivery });
@@ -36,7 +36,7 @@ test('a delivery shows the last session that processes it, and the start of each
   assert.is(((later.causation as Json[])[1] as Json).event_id, ((shown.causation as Json[])[1] as Json).event_id);
 });
 
-test('a delivery as of an earlier time shows the session of that time', async () => {
+test('an as-of read of a delivery shows the session that processed it at that time', async () => {
   const delivery = await deliver();
   const started = [];
   for (const _ of [1, 2]) {
@@ -53,7 +53,7 @@ test('a delivery as of an earlier time shows the session of that time', async ()
   assert.equal([before.session_id, typesOf(before)], [null, ['WebhookAccepted']]);
 });
 
-test("a session cannot name a delivery to another agent, unless that delivery was sent to the session's agent again", async () => {
+test("starting a session for a delivery to another agent is refused, unless the delivery was sent again to the session's agent", async () => {
   const delivery = await deliver();
   const other = await p.createAgent();
   const start = () => p.send('POST', `${other.path}/sessions`, { key: other.runner, body: { delivery_id: delivery } });

@@ -8,7 +8,7 @@ const { agent, model } = p;
 const eventCount = (): number =>
   p.eventsOf('SessionStarted', 'MessageAppended', 'SessionCompleted', 'SessionFailed', 'SessionCancelled').length;
 
-test('a new session runs and records the revision, the model chain and the position of its agent', async () => {
+test('a new session is running, and records the revision, the model chain and the position of its agent', async () => {
   const before = await p.send('GET', agent.path);
   const { user_id } = await addMember(p, 'MEMBER', p.tenant_id, 'ada@example.com');
   const answer = await p.send('POST', `${agent.path}/sessions`, { key: agent.runner, body: { title: 'Review', user_id } });
@@ -36,7 +36,7 @@ test('a new session runs and records the revision, the model chain and the posit
   assert.is(asOf.headers.get('etag'), `"${session.agent_revision}"`, 'the position shows the agent at the start');
 });
 
-test('a session of an inactive, deleted or unknown agent is refused, and running ones go on', async () => {
+test('starting a session of an inactive, deleted or unknown agent is refused, and running sessions continue', async () => {
   const other = await p.createAgent();
   const running = String(((await p.send('POST', `${other.path}/sessions`, { key: other.runner, body: {} })).body as Json).id);
   const start = () => p.send('POST', `${other.path}/sessions`, { body: {} });
@@ -51,7 +51,7 @@ test('a session of an inactive, deleted or unknown agent is refused, and running
   assert.is((await p.send('POST', `${p.tenant}/agents/c${'0'.repeat(24)}/sessions`, { body: {} })).status, 404);
 });
 
-test('values that do not fit are refused with 422 at their fields', async () => {
+test('a session or message with an invalid value is refused with 422, and the error points to the field', async () => {
   for (const [body, pointer] of [
     [{ title: '' }, '/title'],
     [{ title: 'two\nlines' }, '/title'],
@@ -93,7 +93,7 @@ test('a message of the kind waiting makes the session wait, and any other messag
   assert.is(await p.statusOf(session), 'running');
 });
 
-test('the detail of a session has its messages with content in order, and the totals of tokens and cost', async () => {
+test('a session is shown with its messages in order, their contents, and the totals of tokens and cost', async () => {
   const session = await p.startSession({ title: 'Totals' });
   await p.append(session, { role: 'user', content: 'Grüße 🚀 "quoted"\n\tline' });
   const priced = await p.append(session, { content: 'By pricing', model_id: model, prompt_tokens: 10_000, completion_tokens: 2_000 });
@@ -127,7 +127,7 @@ test('the detail of a session has its messages with content in order, and the to
   );
 });
 
-test('contents, summaries and errors are stored only encrypted, and no read model or audit entry has them', async () => {
+test('contents, summaries and errors of sessions are stored only in encrypted form, and no read model or audit entry contains them', async () => {
   const session = await p.startSession();
   const texts = ['the secret plan', 'the secret summary', 'the secret error'];
   await p.append(session, { content: texts[0] });
@@ -146,7 +146,7 @@ for (const [how, status] of [
   ['fail', 'failed'],
   ['cancel', 'cancelled'],
 ] as const)
-  test(`after "${how}" the session is ${status} for good: the same request again appends nothing, and any other is refused with 409`, async () => {
+  test(`after "${how}", the session is ${status} for good: the same request again appends nothing, and any other is refused with 409`, async () => {
     const session = await p.startSession();
     const ended = await p.end(session, how, { summary: 'Done' });
     const { status: is, summary, error, completed_at } = ended.body as Json;
@@ -166,7 +166,7 @@ for (const [how, status] of [
     assert.is(eventCount(), count);
   });
 
-test('a session whose time is over is refused like an expired one', async () => {
+test('a request to a session whose time is over is refused as if the session had expired already', async () => {
   const session = await p.startSession({ expires_in_seconds: 60 });
   const now = Date.now();
   p.clock.now = () => now + 60_000;
@@ -175,7 +175,7 @@ test('a session whose time is over is refused like an expired one', async () => 
   assert.equal([answer.status, errorCode(answer), (answer.body as Json).session_status], [409, 'session_ended', 'expired']);
 });
 
-test('a request that is repeated with its Idempotency-Key gets the same answer and appends nothing', async () => {
+test('repeating a request with its Idempotency-Key gets the same response and appends nothing', async () => {
   const send = (path: string, body: object, name: string) =>
     p.send('POST', path, { key: agent.runner, body, headers: { 'idempotency-key': name } });
   const [one, two] = [await send(`${agent.path}/sessions`, {}, 'start'), await send(`${agent.path}/sessions`, {}, 'start')];
@@ -193,7 +193,7 @@ test('a request that is repeated with its Idempotency-Key gets the same answer a
   assert.equal((await send(`${session}/messages`, message, 'message')).body, first.body, 'the repeat is answered even after the end');
 });
 
-test('If-Match compares with the revision of the session', async () => {
+test('an If-Match header is compared with the revision of the session', async () => {
   const session = await p.startSession();
   const etag = (await p.send('GET', session)).headers.get('etag')!;
   const send = (value: string) =>
@@ -204,7 +204,7 @@ test('If-Match compares with the revision of the session', async () => {
   assert.is((await send(appended.headers.get('etag')!)).status, 201);
 });
 
-test('a read of a session as of an earlier time has the messages, totals and status of that time', async () => {
+test('an as-of read of a session shows the messages, totals and status of that time', async () => {
   const session = await p.startSession();
   const first = await p.append(session, { content: 'First', prompt_tokens: 7 });
   const token = first.headers.get('consistency-token')!;
@@ -216,7 +216,7 @@ test('a read of a session as of an earlier time has the messages, totals and sta
   assert.is(messages[0]!.prompt_tokens, 7);
 });
 
-test('pages of messages are followed by Link, and each has the totals of the whole session', async () => {
+test('Link headers lead through the pages of messages, and each page has the totals of the whole session', async () => {
   const session = await p.startSession();
   for (let number = 1; number <= 5; number++) await p.append(session, { content: `Message ${number}`, prompt_tokens: number });
   const contents: unknown[] = [];
@@ -234,7 +234,7 @@ test('pages of messages are followed by Link, and each has the totals of the who
   assert.is((await p.send('GET', `${session}?cursor=nonsense`)).status, 422);
 });
 
-test('the sessions of an agent are listed newest first with names, and filtered by status', async () => {
+test('the sessions of an agent are listed newest first with the names of their users, and can be filtered by status', async () => {
   const other = await p.createAgent();
   const start = async (title: string) =>
     String(((await p.send('POST', `${other.path}/sessions`, { key: other.runner, body: { title } })).body as Json).id);
@@ -255,7 +255,7 @@ test('the sessions of an agent are listed newest first with names, and filtered 
   assert.is((await p.send('GET', `${other.path}/sessions?status=unknown`)).status, 422);
 });
 
-test('while its tenant is suspended, a runner may end its sessions, and nothing else', async () => {
+test('while its tenant is suspended, a runner can end its sessions, and do nothing else with them', async () => {
   const created = (await p.send('POST', '/admin/tenants', { body: { name: 'S', slug: 'suspended', owner_email: 's@example.com' } }))
     .body as Json;
   const [tenant, key] = [`/tenant/${created.id}`, String(created.owner_key)];

@@ -29,7 +29,7 @@ const errorOf = ({ body }: Answer) => (body as { errors: { pointer: string; mess
 const hasConfig = async (agent: unknown): Promise<unknown> =>
   ((await p.send('GET', `${p.tenant}/agents/${agent}/skills`)).body as Json[])[0]!.has_config;
 
-test('a configuration is replaced as a whole, read back decrypted, and cleared by null or an absent field', async () => {
+test('setting a configuration replaces it as a whole; a read returns it decrypted; null or an absent field clears it', async () => {
   const { agent, skill, path } = await givenSkill();
   assert.equal((await p.send('GET', path)).body, { agent_id: agent, skill_id: skill, config: null });
   const set = await patch(path, { token: 'one', nested: { list: [1, 'x', null] } });
@@ -48,7 +48,7 @@ test('a configuration is replaced as a whole, read back decrypted, and cleared b
   assert.is(configOf(await patch(path)), null);
 });
 
-test('replacing a configuration with an equal one, or clearing one that does not exist, appends no event', async () => {
+test('setting an equal configuration, or clearing one that does not exist, appends no event', async () => {
   const { path } = await givenSkill();
   await patch(path, { token: 'one' });
   const events = p.log.events.length;
@@ -78,7 +78,7 @@ test('each read of a stored configuration appends an event that names the reader
   assert.match(entry!.summary as string, /read the configuration of the skill “Skill” of the agent “Agent”\.$/);
 });
 
-test('a configuration must match the schema of its skill; the error points into it and does not repeat its values', async () => {
+test('a configuration must match the schema of its skill; otherwise the error points to the wrong part without repeating values', async () => {
   const { path } = await givenSkill(SCHEMA);
   assert.is((await patch(path, { token: 'a-token', retries: 5 })).status, 200);
   for (const [pointer, config] of [
@@ -99,7 +99,7 @@ test('a configuration must match the schema of its skill; the error points into 
   assert.is(configOf(await patch(path, null)), null, 'clearing needs no match');
 });
 
-test('a configuration is refused within a second if checking it against a hostile schema takes too long', async () => {
+test('if validating a configuration against a hostile schema takes too long, it is refused within a second', async () => {
   const level = (n: number) => ({ allOf: [{ $ref: `#/$defs/l${n}` }, { $ref: `#/$defs/l${n}` }] });
   const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`l${n}`, n === 39 ? { type: 'object' } : level(n + 1)]));
   const { path } = await givenSkill({ $defs, $ref: '#/$defs/l0' });
@@ -109,7 +109,7 @@ test('a configuration is refused within a second if checking it against a hostil
   assert.ok(performance.now() - start < 2_000, 'it took too long');
 });
 
-test('a viewer can neither read nor write a configuration; a manager can', async () => {
+test('a VIEWER of an agent can neither read nor set a configuration; a MANAGER can do both', async () => {
   const { agent, path } = await givenSkill();
   const { key, user_id } = await addMember(p, 'MEMBER');
   await patch(path, { token: 'one' });
@@ -123,7 +123,7 @@ test('a viewer can neither read nor write a configuration; a manager can', async
   }
 });
 
-test('a configuration ends with the grant of its skill, and with the skill', async () => {
+test('revoking a skill from an agent, or deleting the skill, also removes its configuration', async () => {
   const { agent, skill, path } = await givenSkill();
   await patch(path, { token: 'one' });
   await p.send('DELETE', `${p.tenant}/agents/${agent}/skills/${skill}`);
@@ -135,7 +135,7 @@ test('a configuration ends with the grant of its skill, and with the skill', asy
   assert.equal([(await p.send('GET', path)).status, (await patch(path, {})).status], [404, 404]);
 });
 
-test('an as-of read shows the configuration at that position', async () => {
+test('an as-of read returns the configuration at that position', async () => {
   const { path } = await givenSkill();
   const tokens: string[] = [];
   for (const token of ['one', 'two', null]) {
@@ -146,7 +146,7 @@ test('an as-of read shows the configuration at that position', async () => {
   assert.equal([await then(tokens[0]), await then(tokens[1]), await then(tokens[2])], [{ token: 'one' }, { token: 'two' }, null]);
 });
 
-test('a repeat with the same Idempotency-Key gets the same response and appends nothing, even if the skill was deleted', async () => {
+test('repeating a request with its Idempotency-Key gets the same response and appends nothing, even if the skill was deleted', async () => {
   const { skill, path } = await givenSkill(SCHEMA);
   const send = () => p.send('PATCH', path, { body: { config: { token: 'once' } }, headers: { 'idempotency-key': 'config' } });
   const first = await send();
@@ -174,7 +174,7 @@ const encodings = (text: string): string[] => {
   ];
 };
 
-test('the values of a configuration occur in no event, row or response, except in those to its readers and writers', async () => {
+test('values of a configuration occur in no event, row or response, except in responses to callers who may read or set it', async () => {
   const { agent, skill, path } = await givenSkill();
   const canaries = Array.from({ length: 40 }, (_, n) => `canary/${n}+${Math.random().toString(36).slice(2)}~`);
   for (const canary of canaries) await p.send('PATCH', path, { body: { config: { token: canary, list: [canary] } } });

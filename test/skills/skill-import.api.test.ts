@@ -29,7 +29,7 @@ const storedBytes = async (digest: unknown): Promise<Buffer | null> => {
   return blob && Buffer.concat(await Array.fromAsync(blob.content));
 };
 
-test('an imported skill has the name, description and instructions of its SKILL.md, and its archive is stored under its digest', async () => {
+test('an imported skill has the name, description and instructions from its SKILL.md, and its archive is stored under its digest', async () => {
   const archive = skillArchive('PDF Forms', [{ name: 'scripts/fill.py', content: 'print(1)' }]);
   const answer = await upload(archive);
   const { id, tenant_id, digest, created_at: _, updated_at: __, ...rest } = answer.body as Json;
@@ -58,7 +58,7 @@ test('an imported skill has the name, description and instructions of its SKILL.
   assert.match(digest as string, /^[0-9a-f]{64}$/);
 });
 
-test('the manifest may be in the only folder of the archive, besides what macOS adds; elsewhere it is not found', async () => {
+test('SKILL.md can be in the only folder of the archive, apart from files that macOS adds; in other places it is not found', async () => {
   const content = (name: string) => ({ content: skillText(name) });
   const accepted: ZipEntry[][] = [
     [{ name: 'folder/SKILL.md', ...content(newName()) }, { name: 'folder/a/b' }],
@@ -82,7 +82,7 @@ test('the manifest may be in the only folder of the archive, besides what macOS 
   for (const entries of refused) assert.equal(faultOf(await upload(zipArchive(entries))), [422, 'invalid', '/upload no_manifest']);
 });
 
-test('a manifest that is no UTF-8, has no valid YAML, or lacks a field is refused', async () => {
+test('an import is refused if SKILL.md is not UTF-8, has invalid YAML or lacks a field', async () => {
   const yaml = (lines: string, body = 'Do it') => `---\n${lines}\n---\n${body}`;
   const texts = [
     Buffer.from([0xff, 0xfe, 0x00]),
@@ -121,7 +121,7 @@ test('a manifest that is no UTF-8, has no valid YAML, or lacks a field is refuse
   assert.is(p.log.events.length, events + 1);
 });
 
-test('each hostile archive is refused, and neither an event nor a stored content remains of it', async () => {
+test('a hostile archive is refused, and neither an event nor a stored content remains of it', async () => {
   const hostile = hostileArchives();
   const events = p.log.events.length;
   for (const [fault, code, archive] of hostile) {
@@ -131,7 +131,7 @@ test('each hostile archive is refused, and neither an event nor a stored content
   assert.is(p.log.events.length, events);
 });
 
-test('a second import with the same name is refused while the first skill exists', async () => {
+test('while a skill exists, importing another one with the same name is refused', async () => {
   const name = newName();
   const first = (await upload(skillArchive(name))).body as Json;
   assert.equal((await upload(skillArchive(name, [{ name: 'a' }]))).status, 409);
@@ -139,7 +139,7 @@ test('a second import with the same name is refused while the first skill exists
   assert.is((await upload(skillArchive(name))).status, 201);
 });
 
-test('a repeat with the same Idempotency-Key and file gets the same response, even with another boundary; another file is refused', async () => {
+test('repeating an import with its Idempotency-Key and file gets the same response, even with another multipart boundary; another file is refused', async () => {
   const [archive, headers] = [skillArchive(newName()), { 'idempotency-key': 'import' }];
   const first = await upload(archive, headers);
   const events = p.log.events.length;
@@ -152,7 +152,7 @@ test('a repeat with the same Idempotency-Key and file gets the same response, ev
   assert.is((await upload(skillArchive(newName()), headers)).status, 422);
 });
 
-test('an archive of 10 MiB is accepted, and a larger one is refused with 413 and the limit', async () => {
+test('an import of 10 MiB is accepted; a larger one is refused with 413, and the response names the limit', async () => {
   const archiveOf = (bytes: number): Buffer => {
     const padding = (size: number): Buffer =>
       skillArchive(newName().padEnd(12, 'x'), [{ name: 'random', content: randomBytes(size), stored: true }]);
@@ -167,7 +167,7 @@ test('an archive of 10 MiB is accepted, and a larger one is refused with 413 and
   }
 });
 
-test('a body that is not a form with one file named upload is refused, and the status says why', async () => {
+test('an import whose body is not a multipart form with a single file named upload is refused, with a status for each fault', async () => {
   const archive = skillArchive(newName());
   const events = p.log.events.length;
   const cases: [string, unknown[], string | Uint8Array, Record<string, string>?][] = [
@@ -206,13 +206,13 @@ test('a body that is not a form with one file named upload is refused, and the s
   assert.is(p.log.events.length, events);
 });
 
-test('only OWNER and ADMIN may import, and others are refused before their body is read', async () => {
+test('only an OWNER or ADMIN can import skills; other callers are refused before their body is read', async () => {
   const { key } = await addMember(p, 'MEMBER');
   assert.is((await sendBody('nothing', {}, key)).status, 403);
   assert.is((await sendBody('nothing', {}, '')).status, 401);
 });
 
-test('a tenant with more imports than its places at the same time gets all of them done', async () => {
+test('if a tenant sends more imports at the same time than can run, all of them are completed', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, () => upload(skillArchive(newName()))));
   assert.equal(new Set(answers.map(({ status }) => status)), new Set([201]));
 });

@@ -22,7 +22,7 @@ const { key: member, user_id } = await addMember(p, 'MEMBER');
 const { key: auditor } = await addMember(p, 'AUDITOR', p.tenant_id, 'auditor@example.com');
 const { key: admin } = await addMember(p, 'ADMIN', p.tenant_id, 'admin@example.com');
 
-test('a new skill has default values, version 1 and a digest, and reads return the same', async () => {
+test('a new skill has default values, version 1 and a digest, and reads return the same values', async () => {
   const answer = await post(fields({ slug: 'first' }));
   const { id, digest, created_at, updated_at, ...rest } = answer.body as Json;
   assert.is(answer.status, 201, answer.text);
@@ -71,7 +71,7 @@ test('a skill with an invalid or unknown field is refused, and the error points 
   assert.is((await post(fields({ instructions: '\u{1f600}'.repeat(100_000) }))).status, 201, 'the limit counts characters');
 });
 
-test('two skills cannot have the same slug at the same time; deleting one frees its slug for a skill with another id', async () => {
+test('two existing skills cannot have the same slug; after one is deleted, a new skill with another id can use its slug', async () => {
   const first = await createSkill({ slug: 'again' });
   const taken = await post(fields({ slug: 'again' }));
   assert.equal([taken.status, (taken.body as Json).code], [409, 'slug_taken']);
@@ -100,7 +100,7 @@ test('an update changes the given fields; null resets or clears a field; the sam
   assert.equal([slug.status, pointerOf(slug)], [422, '/slug']);
 });
 
-test('OWNER and ADMIN see private skills, with Total-Count; other members see only public ones, without it', async () => {
+test('an OWNER or ADMIN sees private skills and a Total-Count; other members see only public skills, without a Total-Count', async () => {
   const open = (await createSkill({ visibility: 'public' })).id as string;
   const closed = (await createSkill()).id as string;
   for (const [key, sees] of [
@@ -119,7 +119,7 @@ test('OWNER and ADMIN see private skills, with Total-Count; other members see on
   assert.is((await post(fields(), member)).status, 403);
 });
 
-test('an as-of read shows the content of a skill at that position, but a member does not see a skill that is private now', async () => {
+test('an as-of read shows the earlier content of a skill, but a member does not see a skill that is private at present', async () => {
   const { id } = await createSkill({ visibility: 'public' });
   const then = token();
   await p.send('PATCH', `${path}/${id}`, { body: { instructions: 'Do more' } });
@@ -134,7 +134,7 @@ const manager = async (agent: string): Promise<string> => {
   return member;
 };
 
-test('giving a skill to an agent answers 201 and the list shows it; giving it again changes it and answers 200', async () => {
+test('granting a skill to an agent gets 201 and the list shows it; granting it again updates the grant and gets 200', async () => {
   const [agent, skill] = [await createAgent(), (await createSkill()).id as string];
   const grants = `${p.tenant}/agents/${agent}/skills`;
   const grant = (body: Json) => p.send('POST', grants, { body });
@@ -153,7 +153,7 @@ test('giving a skill to an agent answers 201 and the list shows it; giving it ag
   assert.ok(created_at);
 });
 
-test('a manager of an agent can give it public skills and those that it authored, but no other private skill; an unknown or deleted skill is refused', async () => {
+test('a MANAGER of an agent can grant it public skills and skills that it authored, but no other private, unknown or deleted ones', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = await manager(agent);
   const runner = (await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json;
@@ -172,7 +172,7 @@ test('a manager of an agent can give it public skills and those that it authored
   assert.is((await grant(closed)).status, 200, 'the agent has the skill already');
 });
 
-test('after the deletion of a skill, no agent has it any more, and its permissions are gone', async () => {
+test('after a skill is deleted, no agent has it, and its permissions are removed', async () => {
   const [agent, skill] = [await createAgent(), (await createSkill()).id as string];
   const of = (what: string) => `${p.tenant}/agents/${agent}/${what}`;
   await p.send('POST', of('skills'), { body: { skill_id: skill } });
@@ -187,7 +187,7 @@ test('after the deletion of a skill, no agent has it any more, and its permissio
   assert.is((await p.send('DELETE', `${of('skills')}/${skill}`)).status, 404);
 });
 
-test('permissions on skills are replaced as a whole; only `use` is an action, and a skill may occur once', async () => {
+test('setting the permissions on skills replaces all of them; only `use` is a valid action, and no skill may occur twice', async () => {
   const [agent, a, b] = [await createAgent(), (await createSkill()).id, (await createSkill()).id];
   const put = (...permissions: unknown[]) => p.send('PUT', `${p.tenant}/agents/${agent}/skill-permissions`, { body: { permissions } });
   const first = await put({ skill_id: a }, { skill_id: b, allowed: false });
@@ -217,7 +217,7 @@ test('permissions on skills are replaced as a whole; only `use` is an action, an
   assert.equal((await put()).body, []);
 });
 
-test('a runner authors skills as its agent only if can_author_skills is set, and public ones only if the scope allows them', async () => {
+test('a runner can author skills for its agent only if can_author_skills is set, and public ones only if the scope allows it', async () => {
   const agent = await createAgent();
   const author = `${p.tenant}/agents/${agent}/skills/author`;
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
@@ -241,7 +241,7 @@ test('a runner authors skills as its agent only if can_author_skills is set, and
   assert.is((await p.send('POST', foreign, { key, body: fields() })).status, 403);
 });
 
-test('a repeat with the same Idempotency-Key gets the same response, even if the agent may no longer author skills or the skill is deleted', async () => {
+test('repeating a request with its Idempotency-Key gets the same response, even if the agent may no longer author skills or the skill was deleted', async () => {
   const agent = await createAgent({ can_author_skills: true });
   const key = ((await p.send('POST', `${p.tenant}/agents/${agent}/runner-keys`, { body: { name: 'r' } })).body as Json).key as string;
   const body = fields();
@@ -261,7 +261,7 @@ test('a repeat with the same Idempotency-Key gets the same response, even if the
   assert.is(p.log.events.length, events);
 });
 
-test('the audit log names the skill and shows what changed', async () => {
+test('audit log entries about a skill contain its name and what changed', async () => {
   const skill = await createSkill({ name: 'Named' });
   await p.send('PATCH', `${path}/${skill.id}`, { body: { description: 'Better' } });
   await p.waitForProjections();

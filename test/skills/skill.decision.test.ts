@@ -25,7 +25,7 @@ const digest = Skill.digestOf(fields);
 const created: Skill.SkillEvent = { type: 'SkillCreated', data: { ...fields, digest, generation: 0 } };
 const deleted: Skill.SkillEvent = { type: 'SkillDeleted', data: {} };
 
-test('creating a skill records its content and the digest of it; the slug of an existing skill is refused, and that of a deleted one leads to the next generation', () => {
+test('a new skill is recorded with its content and digest; the slug of an existing skill is refused; reusing the slug of a deleted one increases the generation', () => {
   given(Skill)
     .when(Skill.claim({ type: 'SkillCreated', data: fields }, 0))
     .emits(created);
@@ -37,7 +37,7 @@ test('creating a skill records its content and the digest of it; the slug of an 
     .emits();
 });
 
-test('a change of the content increases the version and changes the digest; a change of the visibility does neither', () => {
+test('changing the content of a skill increases its version and changes its digest; changing the visibility does neither', () => {
   const next = Skill.digestOf({ ...fields, instructions: 'Do more' });
   const updated: Skill.SkillEvent = { type: 'SkillUpdated', data: { instructions: 'Do more', version: 2, digest: next } };
   given(Skill, created)
@@ -54,13 +54,13 @@ test('a change of the content increases the version and changes the digest; a ch
     .emits();
 });
 
-test('each field of the content has an influence on the digest', () => {
+test('changing any field of the content changes the digest of a skill', () => {
   const changes = { name: 'x', description: 'x', instructions: 'x', config_schema: {}, package_digest: 'x' };
   const digests = Object.entries(changes).map(([name, value]) => Skill.digestOf({ ...fields, [name]: value }));
   assert.is(new Set([digest, ...digests]).size, 6);
 });
 
-test('a deleted skill can be neither changed nor deleted', () => {
+test('updating or deleting a deleted skill is refused', () => {
   given(Skill, created).when(Skill.remove).emits(deleted);
   given(Skill, created, deleted).when(Skill.remove).refuses('not_found');
   given(Skill, created, deleted)
@@ -68,7 +68,7 @@ test('a deleted skill can be neither changed nor deleted', () => {
     .refuses('not_found');
 });
 
-test('a private skill is visible to those who see all skills and to the agent that authored it; a deleted skill to nobody', () => {
+test('a private skill is visible to callers who may see all skills and to the agent that authored it; a deleted one to nobody', () => {
   const authored = given(Skill, { type: 'SkillAuthored', data: { ...fields, author_agent_id: 'one', digest, generation: 0 } }).state;
   const isVisible = (state: Skill.Skill) => [
     Skill.isVisible(state, { seesAll: true }),
@@ -88,7 +88,7 @@ const agent: Agent.AgentEvent = {
 };
 const granted = (skill_id: string, is_enabled = true): Agent.AgentEvent => ({ type: 'AgentSkillGranted', data: { skill_id, is_enabled } });
 
-test('giving a skill again changes only whether it is enabled, and keeps its date and configuration; without a change, nothing is recorded', () => {
+test('granting a skill again changes only whether it is enabled, and keeps its date and configuration; without a change, no event is emitted', () => {
   const sealed: Agent.AgentEvent = { type: 'AgentSkillConfigReplaced', data: { skill_id: 's', sealed_config: 'x' } };
   given(Agent, agent, granted('s')).when(grantSkill('s', true)).emits();
   given(Agent, agent, granted('s')).when(grantSkill('s', false)).emits(granted('s', false));
@@ -96,7 +96,7 @@ test('giving a skill again changes only whether it is enabled, and keeps its dat
   assert.equal(state.skills, { s: { is_enabled: false, created_at: at(1), config: { revision: 2, at: at(2) } } });
 });
 
-test('an agent has at most 500 skills', () => {
+test('granting an agent more than 500 skills is refused', () => {
   const full = Array.from({ length: MAX_SKILLS }, (_, index) => granted(`s${index}`));
   given(Agent, agent, ...full)
     .when(grantSkill('more', true))
@@ -109,7 +109,7 @@ test('an agent has at most 500 skills', () => {
     .emits(granted('more'));
 });
 
-test('revoking a skill also removes its configuration; a skill that the agent does not have cannot be revoked or configured', () => {
+test('revoking a skill also removes its configuration; revoking or configuring a skill that the agent does not have is refused', () => {
   const revoked: Agent.AgentEvent = { type: 'AgentSkillRevoked', data: { skill_id: 's' } };
   const sealed: Agent.AgentEvent = { type: 'AgentSkillConfigReplaced', data: { skill_id: 's', sealed_config: 'x' } };
   given(Agent, agent, granted('s')).when(revokeSkill('s')).emits(revoked);
@@ -118,7 +118,7 @@ test('revoking a skill also removes its configuration; a skill that the agent do
   assert.is(given(Agent, agent, granted('s'), sealed, revoked, granted('s')).state.skills.s!.config, null);
 });
 
-test('clearing a configuration records nothing if there is none', () => {
+test('clearing a configuration that does not exist emits no event', () => {
   const sealed: Agent.AgentEvent = { type: 'AgentSkillConfigReplaced', data: { skill_id: 's', sealed_config: 'x' } };
   given(Agent, agent, granted('s')).when(clearConfig('s')).emits();
   given(Agent, agent, granted('s'), sealed)
@@ -128,7 +128,7 @@ test('clearing a configuration records nothing if there is none', () => {
 
 const permission = (skill_id: string, allowed = true) => ({ skill_id, action: 'use' as const, allowed });
 
-test('replacing the permissions on skills keeps the date of those that stay; equal ones record nothing, and a skill that occurs twice is refused', () => {
+test('replacing permissions on skills keeps the date of permissions that stay; equal ones emit no event; a repeated skill is refused', () => {
   const replaced: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: {
@@ -160,7 +160,7 @@ test('replacing the permissions on skills keeps the date of those that stay; equ
     .refuses('invalid', '/permissions/1');
 });
 
-test('an agent may use a skill that it has, unless it is disabled or a permission forbids it', () => {
+test('an agent can use a skill that was granted to it, unless the skill is disabled or a permission forbids it', () => {
   const forbid: Agent.AgentEvent = {
     type: 'AgentSkillPermissionsReplaced',
     data: { permissions: [{ ...permission('s', false), since: null }] },

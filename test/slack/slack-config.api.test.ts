@@ -11,7 +11,7 @@ const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent
 const path = `${p.tenant}/agents/${agent.id}/slack-config`;
 const put = (body: Json): Promise<Answer> => p.send('PUT', path, { body });
 
-test('an agent without Slack settings returns the defaults; of two first changes with their ETag in If-Match, only one succeeds', async () => {
+test('the Slack settings of an agent have defaults at first; of two simultaneous first changes with the ETag in If-Match, one succeeds', async () => {
   const { status, body, headers } = await p.send('GET', path);
   assert.equal([status, body], [200, UNSET_SLACK_CONFIG]);
   const change = (slack_rph_limit: number) =>
@@ -82,7 +82,7 @@ test('Slack settings with an invalid value are refused with 422, and the error p
     assert.is((await put({ [field]: value })).status, 200);
 });
 
-test('the end of the working hours is compared with the merged settings: the same minute is refused, one minute later is accepted', async () => {
+test('the end of the working hours must be later than the start, including the stored values: the same minute is refused, one minute later is accepted', async () => {
   const hours = async () => {
     const { working_hours_start, working_hours_end } = (await p.send('GET', path)).body as Json;
     return [working_hours_start, working_hours_end];
@@ -105,13 +105,13 @@ test('the end of the working hours is compared with the merged settings: the sam
   assert.equal([await change('00:00'), await change('00:00', null), await hours()], [422, 200, ['00:00', null]]);
 });
 
-test('of two changes at the same time that together would be refused, one succeeds', async () => {
+test('of two simultaneous changes that are only valid separately, one succeeds and the other is refused', async () => {
   await put({ working_hours_start: '09:00', working_hours_end: '17:00' });
   const answers = await Promise.all([put({ working_hours_start: '16:00' }), put({ working_hours_end: '15:00' })]);
   assert.equal(answers.map(({ status }) => status).sort(), [200, 422]);
 });
 
-test('a member without a role on the agent can neither read nor change its Slack settings; a deleted agent has none', async () => {
+test('a member without a role on the agent can neither read nor change its Slack settings; those of a deleted agent get 404', async () => {
   const member = await addMember(p, 'MEMBER');
   assert.is((await p.send('GET', path, { key: member.key })).status, 404);
   assert.is((await p.send('PUT', path, { key: member.key, body: {} })).status, 404);
@@ -120,6 +120,6 @@ test('a member without a role on the agent can neither read nor change its Slack
   assert.is((await put({ slack_rpm_limit: 2 })).status, 404);
 });
 
-test('the platform can be closed', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

@@ -8,30 +8,30 @@ const nineToFive: SlackConfig = { ...initial, working_hours_enabled: true, worki
 /** Returns for each time (RFC 3339) whether an agent with these settings works. */
 const worksAt = (config: SlackConfig, times: readonly string[]): boolean[] => times.map((time) => isWorkingTime(config, Date.parse(time)));
 
-test('an agent works from the minute in which its working hours start until the minute before they end', () =>
+test('working hours include the minute of their start, and exclude the minute of their end', () =>
   equal(
     worksAt(nineToFive, ['2026-03-02T08:59:59.999Z', '2026-03-02T09:00:00.000Z', '2026-03-02T16:59:59.999Z', '2026-03-02T17:00:00.000Z']),
     [false, true, true, false],
   ));
 
-test('without days, an agent works from Monday to Friday; without any day, never', () => {
+test('if the days are not set, the working days are Monday to Friday; if the list of days is empty, there are none', () => {
   const week = Array.from({ length: 7 }, (_, day) => `2026-03-0${day + 2}T12:00:00.000Z`);
   equal(worksAt(nineToFive, week), [true, true, true, true, true, false, false]);
   equal(worksAt({ ...nineToFive, working_hours_days: ['Sun', 'Tue'] }, week), [false, true, false, false, false, false, true]);
   equal(new Set(worksAt({ ...nineToFive, working_hours_days: [] }, week)), new Set([false]));
 });
 
-test('without start or end, the working hours reach to midnight', () => {
+test('working hours without a start begin at midnight, and working hours without an end last until midnight', () => {
   const times = ['2026-03-02T00:00:00.000Z', '2026-03-02T23:59:59.999Z'];
   equal(worksAt({ ...nineToFive, working_hours_start: null }, times), [true, false]);
   equal(worksAt({ ...nineToFive, working_hours_end: null }, times), [false, true]);
   equal(worksAt({ ...nineToFive, working_hours_start: null, working_hours_end: null }, times), [true, true]);
 });
 
-test('an agent whose working hours are not enabled always works', () =>
+test('if the working hours of an agent are disabled, it works at any time', () =>
   is(isWorkingTime({ ...nineToFive, working_hours_enabled: false }, Date.parse('2026-03-01T03:00:00.000Z')), true));
 
-test('the working hours are those of the time zone, whose day can be another than in UTC', () => {
+test("working hours are evaluated in the agent's time zone, where the day can differ from the day in UTC", () => {
   const tokyo = { ...nineToFive, working_hours_tz: 'Asia/Tokyo' };
   // Monday 09:00 in Tokyo is Monday 00:00 UTC; Saturday 09:00 in Tokyo is Saturday 00:00 UTC.
   equal(worksAt(tokyo, ['2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '2026-03-07T00:00:00.000Z']), [false, true, false]);
@@ -40,7 +40,7 @@ test('the working hours are those of the time zone, whose day can be another tha
   equal(worksAt(kiritimati, ['2026-03-01T19:00:00.000Z', '2026-03-06T19:00:00.000Z']), [true, false]);
 });
 
-test('the working hours follow the daylight saving time of the zone', () => {
+test('working hours follow the daylight saving time of the time zone', () => {
   const berlin = { ...nineToFive, working_hours_tz: 'Europe/Berlin' };
   // Berlin changes to summer time on 29 March 2026 and back on 25 October 2026.
   equal(
@@ -56,7 +56,7 @@ test('the working hours follow the daylight saving time of the zone', () => {
   );
 });
 
-test('an hour that the change to winter time repeats is worked twice, and one that the change to summer time skips is not', () => {
+test('an hour that occurs twice when daylight saving time ends counts both times, and an hour that is skipped when it starts does not count', () => {
   const nights = (start: string, end: string) =>
     ({
       ...nineToFive,

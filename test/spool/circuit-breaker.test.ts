@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import { equal } from 'uvu/assert';
 import { createCircuitBreaker } from '../../infra/spool/circuit-breaker.ts';
 
-test('the breaker opens after three failures in a row; while it is open, one call per second may try', () => {
+test('the circuit breaker opens after three failures in a row; while it is open, one call per second is attempted', () => {
   let now = 0;
   const breaker = createCircuitBreaker(() => now);
   breaker.failed();
@@ -20,7 +20,7 @@ test('the breaker opens after three failures in a row; while it is open, one cal
   equal(breaker.mayTry(), false);
 });
 
-test('one success closes the breaker', () => {
+test('a single success closes the circuit breaker', () => {
   const breaker = createCircuitBreaker(() => 0);
   for (let n = 0; n < 5; n++) breaker.failed();
   breaker.succeeded();

@@ -55,7 +55,7 @@ const drained = async (integrations: readonly string[], count: number, record: (
 const ofIntegration = (deliveries: readonly SpooledDelivery[], id: string): string[] =>
   deliveries.filter(({ integration }) => integration.id === id).map(({ eventId }) => eventId);
 
-test('waiting deliveries are recorded with their event ids, in order for each integration', async () => {
+test('deliveries in the spool are recorded with their event ids, in order for each integration', async () => {
   const { spool, all, recorded, results } = await drained(['a', 'b', 'c'], 1_200, () => 'recorded');
   await eventually('the spool is empty', () => spool.status().rows === 0);
   for (const id of ['a', 'b', 'c']) equal(ofIntegration(recorded, id), ofIntegration(all, id));
@@ -63,7 +63,7 @@ test('waiting deliveries are recorded with their event ids, in order for each in
   ok(!['a', 'b', 'c'].some(spool.hasWaiting));
 });
 
-test('while nothing can be recorded, the breaker opens and everything stays; then all is recorded in order', async () => {
+test('while no delivery can be recorded, the circuit breaker opens and all deliveries stay in the spool; afterwards they are recorded in order', async () => {
   let isDown = true;
   const { spool, breaker, all, recorded } = await drained(['a', 'b'], 40, () => (isDown ? 'unavailable' : 'recorded'));
   await eventually('the breaker is open', breaker.isOpen);
@@ -74,7 +74,7 @@ test('while nothing can be recorded, the breaker opens and everything stays; the
   is(breaker.isOpen(), false);
 });
 
-test('an integration whose deliveries cannot be recorded does not hold up the others, and follows when they can', async () => {
+test('if deliveries of one integration cannot be recorded, others are not delayed; they are recorded once it is possible', async () => {
   let isStuck = true;
   const { spool, breaker, all, recorded } = await drained(['stuck', 'stuck', 'stuck', 'b'], 4_000, ({ integration }) =>
     isStuck && integration.id === 'stuck' ? 'unavailable' : 'recorded',
@@ -88,7 +88,7 @@ test('an integration whose deliveries cannot be recorded does not hold up the ot
   equal(ofIntegration(recorded, 'stuck'), ofIntegration(all, 'stuck'));
 });
 
-test('deliveries whose data key cannot be decrypted neither open the breaker nor hold up others, and follow when it can', async () => {
+test('deliveries whose data key cannot be decrypted neither open the breaker nor delay others, and are recorded once it can be decrypted', async () => {
   let isUnreadable = true;
   let attempts = 0;
   const { spool, breaker, all, recorded } = await drained(['a', 'b', 'c', 'd', 'ok'], 100, ({ integration }) => {
@@ -103,7 +103,7 @@ test('deliveries whose data key cannot be decrypted neither open the breaker nor
   for (const id of ['a', 'b', 'c', 'd']) equal(ofIntegration(recorded, id), ofIntegration(all, id));
 });
 
-test('a delivery that the event store refuses for good is kept aside, and those of an erased tenant are removed', async () => {
+test('a delivery that the event store refuses permanently is parked, and deliveries of an erased tenant are removed from the spool', async () => {
   const { spool, recorded, results } = await drained(['a'], 5, ({ id }) => {
     if (id === 'a-1') return { refused: 'too large' };
     return id === 'a-2' ? 'erased' : 'recorded';

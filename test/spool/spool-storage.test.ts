@@ -37,7 +37,7 @@ const open = (dir: string, options: Partial<SpoolStorageOptions> = {}) => {
 const ignore = (): void => {};
 const read = (storage: ReturnType<typeof open>) => storage.first(ALL, ignore).map(({ entry: found }) => found);
 
-test('deliveries are read in the order in which they were written, also after a restart, until they are removed', () => {
+test('deliveries are read from the spool in the order in which they were written, even after a restart, until they are removed', () => {
   const { dir } = createTempDirectory();
   const written = entries(5);
   const first = open(dir);
@@ -59,7 +59,7 @@ test('deliveries are read in the order in which they were written, also after a 
   equal([second.status().rows, second.status().bytes, second.status().oldestAt], [0, 0, null]);
 });
 
-test('a delivery that waits already is not written a second time', () => {
+test('a delivery that already waits in the spool is not written a second time', () => {
   const storage = open(createTempDirectory().dir);
   const [one] = entries(1);
   equal([storage.put([one!]), storage.put([one!, entry(1)])], [['stored'], ['known', 'stored']]);
@@ -67,7 +67,7 @@ test('a delivery that waits already is not written a second time', () => {
   equal(read(storage)[0]!.eventId, one!.eventId);
 });
 
-test('the files contain neither bodies nor facts in the clear', () => {
+test('the spool files contain neither bodies nor facts of deliveries in plain text', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   storage.put(entries(50));
@@ -76,7 +76,7 @@ test('the files contain neither bodies nor facts in the clear', () => {
   for (const bytes of files) not.ok(bytes.includes('canary'));
 });
 
-test('a delivery that was sealed with an unknown key is kept aside, and the others are read', () => {
+test('a delivery that was encrypted with an unknown key is parked, and the others are read', () => {
   const { dir } = createTempDirectory();
   const other = open(dir, { key: { kid: 'kid2', key: randomBytes(32) } });
   other.put([entry(0)]);
@@ -94,7 +94,7 @@ test('a delivery that was sealed with an unknown key is kept aside, and the othe
   equal(read(open(dir, { key: { kid: 'kid2', key: KEY.key } })).length, 0);
 });
 
-test('a delivery that was sealed with an older key of the platform is read', () => {
+test('a delivery that was encrypted with an older key of the platform can be read', () => {
   const { dir } = createTempDirectory();
   const older = { kid: 'kid0', key: randomBytes(32) };
   const before = open(dir, { key: older });
@@ -109,7 +109,7 @@ test('a delivery that was sealed with an older key of the platform is read', () 
   storage.close();
 });
 
-test('beyond the limit of rows or bytes, and on a full disk, nothing is written, and what waits stays', () => {
+test('if the limit of rows or bytes is reached, or the disk is full, no delivery is written to the spool, and those in it stay', () => {
   const { dir } = createTempDirectory();
   const few = open(dir, { limits: { rows: 3, bytes: 1e9 } });
   equal([few.put(entries(3)), few.put([entry(3)])], [Array(3).fill('stored'), ['full']]);
@@ -124,7 +124,7 @@ test('beyond the limit of rows or bytes, and on a full disk, nothing is written,
   equal([full.put([entry(9)]), full.status().canTake, read(full).length], [['full'], false, 3]);
 });
 
-test('each process has its own file; what an ended process has left is moved to the file of another one with the same event ids', () => {
+test("each process has its own spool file; deliveries of an ended process are moved to another process's file, with the same event ids", () => {
   const { dir } = createTempDirectory();
   const [ended, other] = [open(dir), open(dir)];
   const left = entries(3);
@@ -144,7 +144,7 @@ test('each process has its own file; what an ended process has left is moved to 
   equal([restarted.status().rows, other.status().rows], [0, 4]);
 });
 
-test('parked deliveries are passed over, and wait again after a restart', () => {
+test('parked deliveries are skipped, and are tried again after a restart', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   storage.put(entries(2));
@@ -154,7 +154,7 @@ test('parked deliveries are passed over, and wait again after a restart', () => 
   equal(read(open(dir)).length, 2);
 });
 
-test('an empty file gives its space back', () => {
+test('when the spool becomes empty, its file shrinks', () => {
   const { dir } = createTempDirectory();
   const storage = open(dir);
   for (let n = 0; n < 20; n++) storage.put([entry(n, { body: randomBytes(1_000_000) })]);

@@ -28,7 +28,7 @@ const platformWithSpool = async ({ replay_guard, ...spool }: Settings = {}) => {
   return { ...given, deliver, untilDrained };
 };
 
-test('in an outage a new delivery gets 202 with its final id and without a consistency token, and is recorded afterwards', async () => {
+test('while the event store is down, a new delivery gets 202 with its final id, without a Consistency-Token, and is recorded afterwards', async () => {
   const { log, deliver, untilDrained, accepted } = await platformWithSpool();
   const end = log.outage();
   const { status, json, headers } = await deliver('new');
@@ -40,7 +40,7 @@ test('in an outage a new delivery gets 202 with its final id and without a consi
   equal((await deliver('new')).json, { id: json.id, outcome: 'duplicate' });
 });
 
-test('in an outage a redelivery of a delivery that waits gets 200, and one row waits', async () => {
+test('while the event store is down, a redelivery of a delivery in the spool gets 200, and the spool contains it once', async () => {
   const { log, deliver, untilDrained, accepted, spool } = await platformWithSpool();
   const end = log.outage();
   const [first, ...copies] = await Promise.all(Array.from({ length: 5 }, () => deliver('same')));
@@ -52,7 +52,7 @@ test('in an outage a redelivery of a delivery that waits gets 200, and one row w
   is(accepted().length, 2);
 });
 
-test('in an outage a redelivery of a delivery that another process has recorded gets 202, and is not recorded again', async () => {
+test('while the event store is down, a redelivery of a delivery that another process has recorded gets 202, and is not recorded again', async () => {
   const given = await platformWithSpool();
   const other = await given.startSecondProcess(given.log);
   afterTest(other.close);
@@ -65,7 +65,7 @@ test('in an outage a redelivery of a delivery that another process has recorded 
   await eventually('the different body is recorded', () => given.ofType('WebhookRedeliveryDiffered').length === 1);
 });
 
-test('while a delivery of an integration waits, a later one queues behind it, although the log can be reached again', async () => {
+test('while a delivery of an integration is in the spool, later ones wait behind it, even if the event store is reachable again', async () => {
   const { log, deliver, untilDrained, accepted, spool } = await platformWithSpool();
   const end = log.outage();
   for (let n = 0; n < 4; n++) is((await deliver(`waiting-${n}`)).status, 202);
@@ -80,7 +80,7 @@ test('while a delivery of an integration waits, a later one queues behind it, al
   ok((await deliver('direct')).headers.get('consistency-token'));
 });
 
-test('if the integration blocks replays, a body that comes twice in an outage is accepted once and blocked once afterwards', async () => {
+test('if the integration blocks replays, and a body arrives twice while the event store is down, it is later accepted once and blocked once', async () => {
   const { log, deliver, untilDrained, accepted, ofType } = await platformWithSpool({ replay_guard: 'block' });
   const end = log.outage();
   equal([(await deliver('one', '{"same":1}')).status, (await deliver('two', '{"same":1}')).status], [202, 202]);
@@ -94,7 +94,7 @@ test('if the integration blocks replays, a body that comes twice in an outage is
   equal([blocked!.meta.facts!.provider_delivery_id, blocked!.meta.facts!.reason], ['two', 'replay']);
 });
 
-test('in an outage a body of more than one chunk is stored, and can be read afterwards', async () => {
+test('while the event store is down, a body of several chunks is accepted, and can be read after it is recorded', async () => {
   const { log, deliver, untilDrained, call } = await platformWithSpool();
   const body = JSON.stringify({ text: 'ü'.repeat(1_200_000) });
   const end = log.outage();
@@ -106,7 +106,7 @@ test('in an outage a body of more than one chunk is stored, and can be read afte
   equal([read.status, read.text === body], [200, true]);
 });
 
-test('if the spool is full in an outage, a delivery gets 503 with a delay of 5 to 60 s, and is accepted when it is sent again', async () => {
+test('if the spool is full while the event store is down, a delivery gets 503 with a Retry-After of 5 to 60 s, and is accepted when it is sent again', async () => {
   const { log, deliver, untilDrained, accepted } = await platformWithSpool({ limits: { rows: 1, bytes: 1e9 } });
   const end = log.outage();
   is((await deliver('one')).status, 202);
@@ -120,7 +120,7 @@ test('if the spool is full in an outage, a delivery gets 503 with a delay of 5 t
   is(accepted().length, 3);
 });
 
-test('in an outage a delivery to an integration that this process has not seen gets 503', async () => {
+test('while the event store is down, a delivery to an integration that this process has not loaded gets 503', async () => {
   const given = await platformWithSpool();
   const other = await given.startSecondProcess(given.log);
   afterTest(other.close);
@@ -129,7 +129,7 @@ test('in an outage a delivery to an integration that this process has not seen g
   end();
 });
 
-test('deliveries of a tenant whose data key cannot be decrypted are stored, and do not open the breaker', async () => {
+test('deliveries of a tenant whose data key cannot be decrypted go to the spool, and do not open the circuit breaker', async () => {
   const log = memoryLog();
   const { dir } = createTempDirectory();
   const spool = openSpool({ dir, key: { kid: 'kid', key: randomBytes(32) }, logger });

@@ -23,7 +23,7 @@ const check = async (): Promise<void> => {
 
 if (isRecordingAvailable) test('the store answers 4,011 recorded requests exactly as a real EventStoreDB node did', check);
 else
-  test('without the recorded answers of a real EventStoreDB node, the comparison with them is skipped', () =>
+  test('if the recorded answers of a real EventStoreDB node are missing, the comparison with them is skipped', () =>
     console.log(`skipped: no ${recorded}`));
 
 test.run();

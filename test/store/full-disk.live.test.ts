@@ -42,7 +42,7 @@ for (const code of ['EIO', 'ENOSPC'])
     assert.not(isAnswered);
   });
 
-test('a stream is not confused with another stream whose name has the same hash', async () => {
+test('two streams whose names have the same hash are not confused', async () => {
   const { createStreamCache } = await import('../../infra/eventstore/embedded/stream-cache.ts');
   const store = openStore(storeDir(), rethrow);
   await append(store, 'first', -1);

@@ -23,7 +23,7 @@ const tenantsOf = (tenants: Readonly<Record<string, Tenant.Tenant>>) => {
   return { transact, closed, options };
 };
 
-test('of the tenants that the read model lists as due to be closed, only those whose waiting period is over are closed', async () => {
+test('only those due tenants of the read model are closed whose waiting period in the log is over', async () => {
   const active: Tenant.Tenant = { ...Tenant.initial, status: 'active' };
   const { transact, closed } = tenantsOf({ due: closing(AT), early: closing('2026-02-01T00:00:00.001Z'), active });
   await closeDueTenants(transact, ['due', 'early', 'active'], AT);
@@ -42,7 +42,7 @@ test('if closing a tenant fails for another reason than a missing tenant, the er
   assert.is(error, unavailable);
 });
 
-test('the event that closes a tenant has the platform as its actor, and its id is always derived from the same seed', async () => {
+test('the event that closes a tenant has the platform as its actor, and always the same id for the same closing', async () => {
   const { transact, options } = tenantsOf({ due: closing(AT) });
   await closeDueTenants(transact, ['due'], AT);
   assert.equal(options, [{ actor: { kind: 'system', id: 'annals' }, at: AT, seed: 'closed' }]);

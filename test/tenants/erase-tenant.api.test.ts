@@ -19,7 +19,7 @@ type Receipt = {
 
 const body = { reason: 'The customer has left' };
 
-test('an erased tenant is closed, its secrets cannot be opened, and the receipt counts its streams and events', async () => {
+test('erasing a tenant closes it and makes its secrets impossible to decrypt, and the receipt has the number of its streams and events', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -44,7 +44,7 @@ test('an erased tenant is closed, its secrets cannot be opened, and the receipt 
   await p.close();
 });
 
-test('a repeated erasure returns the same receipt and records nothing', async () => {
+test('repeating an erasure returns the same receipt and appends no event', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const first = await p.send('DELETE', `/admin/tenants/${acme.id}`, { body });
@@ -63,7 +63,7 @@ const isSigned = (receipt: Receipt, x: string): boolean => {
   return verify(null, textOf(receipt), key, Buffer.from(receipt.signature, 'base64url'));
 };
 
-test('the signature of a receipt is valid for its fields only, by a key that the platform serves', async () => {
+test('the signature of an erasure receipt is valid only for exactly its fields, with a key that the platform publishes', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -82,7 +82,7 @@ test('the signature of a receipt is valid for its fields only, by a key that the
   await p.close();
 });
 
-test('a receipt stays the same after the key that signs was rotated', async () => {
+test('an erasure receipt stays the same after the signing key was rotated', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const other = await createTenant(p, 'other');
@@ -95,7 +95,7 @@ test('a receipt stays the same after the key that signs was rotated', async () =
   await p.close();
 });
 
-test('an erasure that was interrupted before the key was destroyed is finished by a repeat', async () => {
+test('an erasure that was interrupted before the data key was destroyed is completed by repeating the request', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const { tombstone } = p.log;
@@ -108,7 +108,7 @@ test('an erasure that was interrupted before the key was destroyed is finished b
   await p.close();
 });
 
-test('a tenant that does not exist is not erased, and a reason is required', async () => {
+test('erasing a tenant that does not exist, or without a reason, is refused', async () => {
   const p = await createTestPlatform();
   const acme = await createTenant(p, 'acme');
   const missing = `/admin/tenants/c${'0'.repeat(24)}`;

@@ -75,7 +75,7 @@ const assertRebuilt = async (log: Log, entries: readonly object[]): Promise<void
 };
 
 test(
-  'an erasure that is interrupted at every step leaves no key, row, message or file of the tenant, and all of others',
+  'an erasure that was interrupted at any step and completed leaves no key, row, message or file of the tenant, and keeps those of others',
   withNatsServer(async (broker) => {
     const { dir } = createTempDirectory();
     const store = await startStore({ dir: join(dir, 'store') });

@@ -72,7 +72,7 @@ test('an invitation can be accepted only once, and only the latest invitation of
   await p.close();
 });
 
-test('an invitation ends after 72 hours', async () => {
+test('accepting an invitation is refused 72 hours after it was issued', async () => {
   const p = await createTestPlatform();
   const { invite } = await tenantWithAda(p);
   const [inTime, tooLate] = [tokenOf(await invite()), 72 * HOUR_MS + 1_000];
@@ -85,7 +85,7 @@ test('an invitation ends after 72 hours', async () => {
   await p.close();
 });
 
-test('an invitation and its API key end with the membership', async () => {
+test('when a member is removed, their invitation and the API key from it stop working', async () => {
   const p = await createTestPlatform();
   const { tenant, owner, ada, add, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -166,7 +166,7 @@ test('if an ADMIN issued the invitation, the key of the invited member stays lim
   await p.close();
 });
 
-test('the key is limited to ADMIN if the OWNER who issued the invitation is no OWNER at its acceptance', async () => {
+test('if the issuer of an invitation has lost the role OWNER when it is accepted, the key is limited to ADMIN', async () => {
   const p = await createTestPlatform();
   const { id, tenant, owner, add, invite } = await tenantWithAda(p);
   const grace = await add('grace@acme.test', 'OWNER');
@@ -176,7 +176,7 @@ test('the key is limited to ADMIN if the OWNER who issued the invitation is no O
   await p.close();
 });
 
-test('an invitation from before the role of its issuer was stored gives a key that is limited to ADMIN', () => {
+test('accepting an old invitation that does not contain the role of its issuer gives a key that is limited to ADMIN', () => {
   const data = { user_id: 'cada', digest: 'd', expires_at: '2026-01-04T00:00:00.000Z' };
   const { state } = given(
     Tenant,
@@ -187,7 +187,7 @@ test('an invitation from before the role of its issuer was stored gives a key th
   assert.is(state.invitations.cada!.max_role, 'ADMIN');
 });
 
-test('no invitation of a suspended issuer is accepted', async () => {
+test('an invitation is refused while its issuer is suspended', async () => {
   const p = await createTestPlatform();
   const { id, add, invite } = await tenantWithAda(p);
   const admin = await add('admin@acme.test', 'ADMIN');
@@ -200,7 +200,7 @@ test('no invitation of a suspended issuer is accepted', async () => {
   await p.close();
 });
 
-test('no invitation is accepted in a suspended or closed tenant, or for a suspended user', async () => {
+test('accepting an invitation is refused in a suspended or closed tenant, and for a suspended user', async () => {
   const p = await createTestPlatform();
   const { id, ada, invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());
@@ -238,7 +238,7 @@ test('a wrong invitation token counts as an invalid credential, and every wrong 
   await p.close();
 });
 
-test('a repeat with the same Idempotency-Key creates no second invitation and no second API key', async () => {
+test('repeating a request with its Idempotency-Key creates no second invitation and no second API key', async () => {
   const p = await createTestPlatform();
   const { invite, owner, ada } = await tenantWithAda(p);
   const once = { 'idempotency-key': 'once' };
@@ -250,7 +250,7 @@ test('a repeat with the same Idempotency-Key creates no second invitation and no
   await p.close();
 });
 
-test('an acceptance that was interrupted before the API key existed can be repeated', async () => {
+test('an acceptance that was interrupted before the API key was created can be repeated', async () => {
   const p = await createTestPlatform();
   const { invite } = await tenantWithAda(p);
   const token = tokenOf(await invite());

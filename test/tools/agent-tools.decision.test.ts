@@ -13,7 +13,7 @@ const granted = (tool_id: string, configuration = {}, is_enabled = true): Agent.
   data: of(tool_id, configuration, is_enabled),
 });
 
-test('granting what is granted emits an event only if it changes the grant', () => {
+test('granting a tool again emits an event only if it changes the grant', () => {
   given(Agent, created)
     .when(grantTool(of('a')))
     .emits(granted('a'));
@@ -28,7 +28,7 @@ test('granting what is granted emits an event only if it changes the grant', () 
     .emits(granted('a', { x: 1 }));
 });
 
-test('a tool of a missing or deleted agent can be neither granted nor revoked, and only a granted one can be revoked', () => {
+test('granting or revoking a tool of a missing or deleted agent is refused, and so is revoking a tool that is not granted', () => {
   given(Agent)
     .when(grantTool(of('a')))
     .refuses('not_found');
@@ -39,7 +39,7 @@ test('a tool of a missing or deleted agent can be neither granted nor revoked, a
     .emits({ type: 'AgentToolRevoked', data: { tool_id: 'a' } });
 });
 
-test('an agent with the maximum number of tools gets no further one, but its grants can change', () => {
+test('if an agent has the maximum number of tools, granting another tool is refused, but existing grants can change', () => {
   const full = Array.from({ length: MAX_AGENT_TOOLS }, (_, index) => granted(`t${index}`));
   given(Agent, created, ...full)
     .when(grantTool(of('more')))
@@ -62,7 +62,7 @@ test('if an agent has the maximum number of tools, grants of removed tools are r
     .emits(granted('t0', { x: 1 }));
 });
 
-test('the configurations of an agent have at most the maximum length in total', () => {
+test('a grant is refused if the configurations of all tools of the agent together would exceed the maximum length', () => {
   const ofLength = (length: number) => ({ text: 'a'.repeat(length - '{"text":""}'.length) });
   const half = granted('a', ofLength(MAX_CONFIGURATIONS_LENGTH / 2));
   const rest = ofLength(MAX_CONFIGURATIONS_LENGTH / 2);

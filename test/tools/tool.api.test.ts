@@ -32,7 +32,7 @@ test('a registered tool can be read by its id and in the list, with the same con
   );
 });
 
-test('a name that a tool of the tenant has is refused; it is free after its removal, and in other tenants', async () => {
+test('registering a tool with the name of an existing tool is refused; the name is free after a removal, and in other tenants', async () => {
   const { id } = await registered('unique');
   const again = await register(fields('unique'));
   assert.equal([again.status, issuesOf(again)[0]!.pointer], [409, '/name']);
@@ -49,7 +49,7 @@ test('a name that a tool of the tenant has is refused; it is free after its remo
   assert.not.equal((next.body as Json).id, id);
 });
 
-test('an update changes the given fields, null resets a field, and the same update again appends no event', async () => {
+test('an update of a tool changes the given fields, null resets a field, and the same update again appends no event', async () => {
   const { id } = await registered('patched', { description_long: 'Long', input_schema: { type: 'object' } });
   const start = p.log.events.length;
   const updated = await patch(id, { display_name: 'New', description_long: null, input_schema: null, name: 'patched', description: null });
@@ -67,7 +67,7 @@ test('an update changes the given fields, null resets a field, and the same upda
   assert.is(first.status, 200);
 });
 
-test('texts of exactly the maximum length are accepted, longer ones are refused', async () => {
+test('texts of exactly the maximum length are accepted, and longer ones are refused', async () => {
   const limits: [string, number][] = [
     ['name', 128],
     ['display_name', 128],
@@ -82,7 +82,7 @@ test('texts of exactly the maximum length are accepted, longer ones are refused'
   for (const name of ['', 'a\nb', ' ', 5, null]) assert.is((await register(fields('x', { name }))).status, 422, String(name));
 });
 
-test('an input schema that is invalid, refers to other documents or has an unsafe pattern is refused', async () => {
+test('a tool with an input schema that is invalid, refers to other documents or has an unsafe pattern is refused', async () => {
   const { id } = await registered('schema');
   const faults: [Json, string, string][] = [
     [{ type: 'objekt' }, '/input_schema/type', 'enum'],
@@ -98,7 +98,7 @@ test('an input schema that is invalid, refers to other documents or has an unsaf
   assert.is((await register(fields('faulty', { input_schema: [] }))).status, 422);
 });
 
-test('a sync adds, changes and removes the tools of a connector in one event, and the same list again appends none', async () => {
+test('a sync adds, changes and removes the tools of a connector in a single event, and a sync of the same list appends none', async () => {
   const first = await sync('mailer', [synced('send'), synced('list'), synced('drop')]);
   assert.is(first.status, 200);
   const [send, , drop] = first.body as Json[];
@@ -133,7 +133,7 @@ test('a sync adds, changes and removes the tools of a connector in one event, an
   assert.is((await list()).filter(({ connector }) => connector === 'mailer').length, 0);
 });
 
-test('tools of two connectors and of the tenant can have the same name', async () => {
+test('two connectors and the tenant can each have a tool with the same name', async () => {
   const ids = [
     (await registered('same')).id,
     ((await sync('one', [synced('same')])).body as Json[])[0]!.id,
@@ -142,7 +142,7 @@ test('tools of two connectors and of the tenant can have the same name', async (
   assert.is(new Set(ids).size, 3);
 });
 
-test('of a connector’s tool only the input schema can be changed, and a later sync keeps it', async () => {
+test("only the input schema of a connector's tool can be changed, and a later sync keeps the changed schema", async () => {
   const [tool] = (await sync('crm', [synced('find')])).body as Json[];
   const changed = await patch(tool!.id, { input_schema: { type: 'object' }, display_name: 'Tool find' });
   assert.equal([changed.status, (changed.body as Json).input_schema, (changed.body as Json).connector], [200, { type: 'object' }, 'crm']);
@@ -159,7 +159,7 @@ test('of a connector’s tool only the input schema can be changed, and a later 
   );
 });
 
-test('a sync with a name twice, too many tools, missing or unknown fields is refused as a whole', async () => {
+test('a sync with a repeated name, too many tools, or missing or unknown fields is refused as a whole', async () => {
   const start = p.log.events.length;
   const twice = await sync('bad', [synced('a'), synced('b'), synced('a')]);
   assert.equal([twice.status, issuesOf(twice)[0]!.pointer], [422, '/2/name']);
@@ -173,7 +173,7 @@ test('a sync with a name twice, too many tools, missing or unknown fields is ref
   assert.is(((await sync('large', many(500))).body as Json[]).length, 500);
 });
 
-test('a sync that failed after it had reserved ids shows no tool, and its repeat completes it', async () => {
+test('a sync that failed after it had reserved ids shows no tools, and repeating it completes it', async () => {
   const { transact } = { transact: p.log.append };
   let isDown = true;
   p.log.append = ((stream: string, ...rest: never[]) => {

@@ -35,7 +35,7 @@ const outcomeOf = async (open: (event: Recorded) => Recorded | Promise<Recorded>
   }
 };
 
-test('once the destruction of the data key of a tenant is recorded, a process that follows the log can no longer open its contents', async () => {
+test("once the destruction of a tenant's data key is recorded, a process that follows the log can no longer decrypt the tenant's contents", async () => {
   const { log, masterKeyFile, sealed, record } = await given();
   const serve = await openVault({ log, masterKeyFile });
   const changes = await serve.watchKeys();
@@ -52,7 +52,7 @@ test('once the destruction of the data key of a tenant is recorded, a process th
   await relay.close();
 });
 
-test('a key that is loaded while the erasure is recorded does not stay in memory', async () => {
+test('a data key that is being loaded while the erasure of its tenant is recorded does not stay in memory', async () => {
   const { log, masterKeyFile, sealed, record } = await given();
   const released = Promise.withResolvers<void>();
   const reading = Promise.withResolvers<void>();

@@ -68,7 +68,7 @@ const erased = (log: Log): Log =>
     throw new LogError('gone', 'tombstoned');
   });
 
-test('the data of an event are sealed with 28 more bytes, and opened unchanged in this process and in others', async () => {
+test('encrypting the data of an event adds 28 bytes, and this and other processes can decrypt them unchanged', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   assert.is(sealed.data.length, TEXT.length + 28);
@@ -82,14 +82,14 @@ test('the data of an event are sealed with 28 more bytes, and opened unchanged i
   }
 });
 
-test('the same data are sealed differently each time', async () => {
+test('encrypting the same data twice gives different results', async () => {
   const { vault } = await given();
   const event = eventOf();
   const sealed = await Promise.all(Array.from({ length: 600 }, () => vault.sealEvent(PLACE, event)));
   assert.is(new Set(sealed.map(({ data }) => Buffer.from(data).toString('hex'))).size, 600);
 });
 
-test('with the key in memory, sealing and opening return no promise', async () => {
+test('while the data key is in memory, encryption and decryption return their result synchronously, without a promise', async () => {
   const { vault } = await given();
   await vault.sealEvent(PLACE, eventOf());
   const sealed = vault.sealEvent(PLACE, eventOf());
@@ -98,7 +98,7 @@ test('with the key in memory, sealing and opening return no promise', async () =
   assert.not.instance(vault.openEvent(recorded(sealed as BytesEvent)), Promise);
 });
 
-test('events that were recorded without a seal, and empty data, are returned as they are', async () => {
+test('unencrypted data of older events, and empty data, are returned unchanged', async () => {
   const { vault } = await given();
   const clear = recorded(eventOf());
   assert.is(await vault.openEvent(clear), clear);
@@ -106,7 +106,7 @@ test('events that were recorded without a seal, and empty data, are returned as 
   assert.equal([empty.data.length, empty.meta.facts!.sealed], [0, undefined]);
 });
 
-test('data with any bit changed, or cut off anywhere, cannot be opened', async () => {
+test('encrypted data of which any bit was changed, or any end was cut off, cannot be decrypted', async () => {
   const { vault } = await given();
   const sealed = await vault.sealEvent(PLACE, eventOf());
   const damaged = [
@@ -122,7 +122,7 @@ test('data with any bit changed, or cut off anywhere, cannot be opened', async (
   assert.is(textOf(await vault.openEvent(recorded(sealed))), TEXT);
 });
 
-test('sealed data that were moved to another tenant, category, stream or event cannot be opened, even with the same key', async () => {
+test('encrypted data that were moved to another tenant, category, stream or event cannot be decrypted, even with the same key', async () => {
   const key = { kid: 'k', key: createSecretKey(randomBytes(32)) };
   const { sealEvent, openEvent } = createSealedEvents(() => key);
   const places = ['acme', 'acm'].flatMap((tenant) =>
@@ -136,7 +136,7 @@ test('sealed data that were moved to another tenant, category, stream or event c
       assert.is(await reasonOf(() => openEvent(recorded({ ...event, id }, place))), n === m ? 'opened' : 'damaged');
 });
 
-test("another tenant's key does not open an event", async () => {
+test('the data key of one tenant cannot decrypt an event of another tenant', async () => {
   const { vault } = await given();
   const other = { ...PLACE, tenant: 'other' };
   await vault.sealEvent(other, eventOf());
@@ -144,7 +144,7 @@ test("another tenant's key does not open an event", async () => {
   assert.is(await reasonOf(() => vault.openEvent(recorded(sealed, other))), 'key');
 });
 
-test("after a tenant's key stream was deleted, its events cannot be opened because they are erased, and nothing new is sealed", async () => {
+test("after a tenant's key stream is deleted, reading its events reports that they are erased, and nothing new can be encrypted", async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log: erased(log), masterKeyFile });
@@ -153,7 +153,7 @@ test("after a tenant's key stream was deleted, its events cannot be opened becau
   assert.is((error as LogError).kind, 'gone');
 });
 
-test('if a data key cannot be decrypted, sealing is refused, the operator is told once, and it works again when the key is restored', async () => {
+test('if a data key cannot be decrypted, encryption is refused, the failure is logged once, and encryption works again when the key is restored', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   let isDamaged = true;
@@ -178,7 +178,7 @@ test('if a data key cannot be decrypted, sealing is refused, the operator is tol
   assert.equal(reporter.degradedParts(), []);
 });
 
-test('while the log is down, an event is not called unreadable, and can be opened afterwards', async () => {
+test('while the log is down, an event is not reported as unreadable, and can be decrypted afterwards', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const after = await openVault({ log, masterKeyFile });
@@ -189,7 +189,7 @@ test('while the log is down, an event is not called unreadable, and can be opene
   assert.is(textOf(await after.openEvent(sealed)), TEXT);
 });
 
-test('a process that only opens events needs the master key, and works as soon as the file is in place; it creates no key', async () => {
+test('a process that only decrypts events never creates a master key; it waits for the file, and works as soon as it exists', async () => {
   const { log, masterKeyFile, vault } = await given();
   const sealed = recorded(await vault.sealEvent(PLACE, eventOf()));
   const elsewhere = join(createTempDirectory().dir, 'master.key');

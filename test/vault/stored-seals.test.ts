@@ -21,14 +21,14 @@ const storedOpener = async () => {
   return openEventOpener({ log, masterKeyFile }).openEvent;
 };
 
-test('the bodies and chunks that an earlier version sealed are opened', async () => {
+test('bodies and chunks that an earlier version encrypted can be decrypted', async () => {
   const openEvent = await storedOpener();
   const sealed = storedEvents.filter(sealedWith);
   const texts = await Promise.all(sealed.map(async (event) => Buffer.from((await openEvent(event)).data as Uint8Array).toString()));
   assert.equal(texts, ['{"n":2}', 'a part of a sealed body']);
 });
 
-test('the events that an earlier version stored without a seal are read as they are', async () => {
+test('events that an earlier version stored without encryption can be read', async () => {
   const openEvent = await storedOpener();
   const clear = storedEvents.filter((event) => event.data instanceof Uint8Array && !sealedWith(event));
   assert.ok(clear.length >= 5);

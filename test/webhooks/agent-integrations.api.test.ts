@@ -19,7 +19,7 @@ const listOf = async (id: string): Promise<Json[]> => {
 };
 const connectedTo = async (id: string) => (await listOf(id)).filter(({ connected }) => connected).map(({ provider }) => provider);
 
-test('the integrations of an agent have one row for each provider, with its name for people', async () => {
+test("the list of an agent's integrations has one row for each provider, with the name of the provider for display", async () => {
   const rows = await listOf(agent);
   assert.equal(
     rows.map(({ provider }) => provider),
@@ -31,7 +31,7 @@ test('the integrations of an agent have one row for each provider, with its name
   );
 });
 
-test('a provider is connected while the agent has an integration of it that is neither paused nor disconnected', async () => {
+test('a provider is shown as connected while the agent has an integration with it that is neither paused nor disconnected', async () => {
   const [first, second] = [
     await create('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'One' }),
     await create('/webhook-integrations', { provider: 'github', agent_id: agent, label: 'Two' }),
@@ -48,7 +48,7 @@ test('a provider is connected while the agent has an integration of it that is n
   assert.equal(await connectedTo(agent), []);
 });
 
-test('the pages of the integrations contain every provider once', async () => {
+test("the pages of the list of an agent's integrations contain every provider exactly once", async () => {
   const seen: unknown[] = [];
   let next: string | undefined = `${p.tenant}/agents/${other}/integrations?limit=5`;
   while (next) {
@@ -60,7 +60,7 @@ test('the pages of the integrations contain every provider once', async () => {
   assert.equal(seen, ALL_PROVIDERS);
 });
 
-test('the mailboxes and attachments of an agent are empty lists; a wrong page size or cursor gets 422, a missing agent 404', async () => {
+test('a new agent has no mailboxes and no attachments; an invalid page size or cursor gets 422, and a missing agent 404', async () => {
   for (const list of ['integrations', 'mailboxes', 'attachments']) {
     const path = `${p.tenant}/agents/${agent}/${list}`;
     const answer = await p.send('GET', path);

@@ -8,10 +8,10 @@ const text = (body: Uint8Array): string => new TextDecoder().decode(body);
 const ofJson = (json: string) => bodyContent(bytes(json), 'json', 'json');
 const hide = (secret: string) => (found: string) => found.replaceAll(secret, '***');
 
-test('the texts of JSON are its decoded names and strings, and its numbers as written', () =>
+test('the texts of a JSON body are its decoded names and strings, and its numbers as they are written', () =>
   equal(ofJson('{"a\\u0062":["x\\ny", 1.50e3, true, null], "":{}}').texts(), ['ab', 'x\ny', '1.50e3', '']));
 
-test('mapping a text of JSON keeps every byte outside this text', () =>
+test('replacing a text of a JSON body changes no byte outside this text', () =>
   is(
     text(ofJson('{ "big" : 12345678901234567890,\n "to":"a\\u0064a",  "x":[1e400] }').mapTexts(hide('ada'))),
     '{ "big" : 12345678901234567890,\n "to":"***",  "x":[1e400] }',
@@ -20,15 +20,15 @@ test('mapping a text of JSON keeps every byte outside this text', () =>
 test('if a number of a JSON body is replaced by a text, the body stays valid JSON', () =>
   is(text(ofJson('[4111111111111111,2]').mapTexts(hide('4111111111111111'))), '["***",2]'));
 
-test('a body in which nothing is replaced keeps its bytes', () => {
+test('a body in which no text is replaced keeps all its bytes', () => {
   const content = ofJson('{"a":"b"}');
   is(content.mapTexts(hide('z')), content.bytes);
 });
 
-test('the texts of a form are the decoded names and values of its fields', () =>
+test('the texts of a form-encoded body are the decoded names and values of its fields', () =>
   equal(bodyContent(bytes('text=a+b%21&x='), 'form', 'form').texts(), ['text', 'a b!', 'x', '']));
 
-test('mapping a value of a form changes this value only', () =>
+test('replacing a value of a form-encoded body changes only this value', () =>
   equal(
     [...new URLSearchParams(text(bodyContent(bytes('a=to+ada&b=%26'), 'form', 'form').mapTexts(hide('ada'))))],
     [
@@ -37,7 +37,7 @@ test('mapping a value of a form changes this value only', () =>
     ],
   ));
 
-test('mapping a form with a JSON payload changes the texts of the payload and keeps the other fields', () => {
+test('in a form-encoded body with a JSON payload, replacing texts changes the payload and keeps the other fields', () => {
   const body = bytes(`x=1&payload=${encodeURIComponent('{"by":"ada","n":10000000000000000001}')}&y=%zz`);
   const content = bodyContent(body, 'form', 'json');
   equal(content.texts(), ['by', 'ada', 'n', '10000000000000000001']);
@@ -45,7 +45,7 @@ test('mapping a form with a JSON payload changes the texts of the payload and ke
   is(text(content.mapTexts(hide('ada'))), `x=1&payload=${encodeURIComponent('{"by":"***","n":10000000000000000001}')}&y=%zz`);
 });
 
-test('mapping the texts of any JSON value gives JSON in which the texts, and nothing else, have changed', () =>
+test('replacing the texts of any JSON value gives JSON in which only the texts have changed', () =>
   fc.assert(
     fc.property(fc.json(), fc.string({ minLength: 1, maxLength: 2 }), (json, secret) => {
       const content = ofJson(json);
@@ -54,7 +54,7 @@ test('mapping the texts of any JSON value gives JSON in which the texts, and not
     }),
   ));
 
-test('reading any form as content never throws', () =>
+test('extracting the texts of any form-encoded body never throws', () =>
   fc.assert(
     fc.property(fc.uint8Array(), (form) => {
       const content = bodyContent(form, 'form', 'form');

@@ -68,7 +68,7 @@ const sendBody = async (path: string, size: number, headers: Record<string, stri
 
 const provider = `/hooks/inbound/${id}`;
 
-test('a chunked body without Content-Length above the limit is refused with 413 on both routes, within the memory of an allowed body', async () => {
+test('a chunked body above the limit is refused with 413 on both webhook routes, without using more memory than an allowed body', async () => {
   const { hook: skill, token } = await expose();
   const skillPath = new URL(skill, 'http://annals.test').pathname;
   const authorization = { authorization: `Bearer ${token}` };

@@ -55,7 +55,7 @@ test('a body waits while its integration, its tenant or all bodies together have
   assert.equal([await stateOf(sameIntegration), await stateOf(sameTenant)], ['granted', 'waiting']);
 });
 
-test('bodies that arrive at the same time never block each other for ever: each gets all the memory it needs', async () => {
+test('bodies that arrive at the same time never block each other forever: each gets all the memory it needs', async () => {
   for (let round = 0; round < 50; round++) {
     const open = create();
     const receive = async (owner: typeof A): Promise<void> => {
@@ -100,7 +100,7 @@ test('at most 16 bodies of an integration, 32 of a tenant and 64 in total wait f
   assert.is(await stateOf(open(A, 1).nextChunk()), 'waiting');
 });
 
-test('800 bodies that give up waiting do not examine each other: the owners of bodies are read only a few times per body', async () => {
+test('800 bodies that stop waiting for memory cause only a few checks per body, rather than each checking all others', async () => {
   let reads = 0;
   const counted = (n: number) => ({
     get tenant() {
@@ -134,7 +134,7 @@ const withCountedListeners = (memory: ReturnType<ReturnType<typeof create>>) => 
 const requestWith = (body: ReadableStream): Request =>
   new Request('http://annals.test', { method: 'POST', body, duplex: 'half' } as RequestInit);
 
-test('reading a large body adds one listener to the promise of its memory, however many pieces arrive', async () => {
+test('reading a large body adds a single listener to the promise of its memory, however many pieces arrive', async () => {
   const { memory, listeners } = withCountedListeners(createBodyMemory()(A, 1_000_000));
   const pieces = ReadableStream.from(Array.from({ length: 2_000 }, () => new Uint8Array(1)));
   const body = await readLargeBody(requestWith(pieces), 1_000_000, async () => memory);

@@ -12,7 +12,7 @@ const [ONE, TWO, THREE, FOUR, FIVE] = ['1', '2', '3', '4', '5'].map((digit) => `
 ];
 const inBody = (body: string) => namedCauses(undefined, [new TextEncoder().encode(body)]);
 
-test('the id after Annals-Delivery is found in JSON, in a form and in an HTTP header', () => {
+test('the delivery id after Annals-Delivery is found in JSON, in a form-encoded body and in an HTTP header', () => {
   equal(inBody(`{"message":"Fix it\\n\\nAnnals-Delivery: ${ONE}\\n"}`), [ONE]);
   equal(inBody(`payload=${encodeURIComponent(`Annals-Delivery: ${ONE}`)}`), [ONE]);
   equal(inBody(new URLSearchParams({ text: `Annals-Delivery: ${ONE}` }).toString()), [ONE]);
@@ -20,7 +20,7 @@ test('the id after Annals-Delivery is found in JSON, in a form and in an HTTP he
   equal(namedCauses(ONE, [new Uint8Array()]), [ONE]);
 });
 
-test('a text that only resembles an id of a delivery is not found', () => {
+test('a text that only resembles a delivery id is not found', () => {
   for (const text of [
     `Annals-Delivery ${ONE}`,
     `Annals-Delivery: ${ONE}0`,
@@ -32,13 +32,13 @@ test('a text that only resembles an id of a delivery is not found', () => {
   for (const header of ['', `${ONE}, ${TWO}`, `${ONE}0`]) equal(namedCauses(header, [new Uint8Array()]), [], header);
 });
 
-test('at most four different ids are found, that of the header first', () => {
+test('at most four different delivery ids are found, the id in the header first', () => {
   const lines = [ONE, ONE, TWO, THREE, FOUR, FIVE].map((id) => `Annals-Delivery: ${id}\n`).join('');
   equal(inBody(lines), [ONE, TWO, THREE, FOUR]);
   equal(namedCauses(FIVE, [new TextEncoder().encode(lines)]), [FIVE, ONE, TWO, THREE]);
 });
 
-test('searching any body for ids never throws', () =>
+test('searching any body for delivery ids never throws', () =>
   fc.assert(fc.property(fc.uint8Array(), fc.option(fc.string(), { nil: undefined }), (body, header) => void namedCauses(header, [body]))));
 
 test.run();

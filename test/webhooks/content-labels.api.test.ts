@@ -38,7 +38,7 @@ const CASES: readonly [string, object, readonly Label[]][] = [
 ];
 
 for (const [size, padding] of Object.entries(PADDING))
-  test(`a ${size} delivery with a secret, a card number or an injected order is accepted as it is, and its detail shows the labels`, async () => {
+  test(`a ${size} delivery with a secret, a card number or an injected instruction is accepted unchanged, and its details show the labels`, async () => {
     const given = await createWebhookPlatform();
     for (const [what, content, labels] of CASES) {
       const body = { ...content, text: padding };

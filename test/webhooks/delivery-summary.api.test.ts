@@ -57,7 +57,7 @@ await deliver(second, 'ping');
 assert.is(await deliver(first, 'push', 'forged'), 401);
 await until<Summary>('deliveries/summary', ({ outcomes }) => outcomes.rejected === 1);
 
-test('the summary counts deliveries by outcome, by group and by time, and takes the filters of the list', async () => {
+test('the summary counts deliveries by outcome, group and time, and accepts the filters of the list', async () => {
   const all = { accepted: 4, blocked: 1, rejected: 1, dead: 0 };
   assert.equal(await read('deliveries/summary'), { outcomes: all, groups: [], buckets: [] });
   const byAgent = await read<Summary>('deliveries/summary?group_by=agent_id');
@@ -83,7 +83,7 @@ test('the summary counts deliveries by outcome, by group and by time, and takes 
   assert.equal(past.outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('buckets without a start, an empty time, too many buckets and unknown fields are refused with the parameter', async () => {
+test('a summary with time intervals but without a start, with an empty period, too many intervals or unknown fields is refused, and the error names the parameter', async () => {
   assert.equal(await refusal('deliveries/summary?buckets=3'), [422, '/query/from']);
   assert.equal(await refusal(`deliveries/summary?buckets=3&from=${start}&to=${start}`), [422, '/query/to']);
   assert.equal(await refusal(`deliveries/summary?buckets=121&from=${start}`), [422, '/query/buckets']);
@@ -91,7 +91,7 @@ test('buckets without a start, an empty time, too many buckets and unknown field
   assert.equal(await refusal('deliveries?matched_secret=both'), [422, '/query/matched_secret']);
 });
 
-test('the list filters by reason, by delivery id of the provider and by secret', async () => {
+test("the list of deliveries can be filtered by reason, by the provider's delivery id and by secret", async () => {
   const ids = async (query: string) => (await read<{ event: string }[]>(`deliveries?${query}`)).map(({ event }) => event);
   assert.equal(await ids('provider_delivery_id=d-3'), ['issues']);
   const filtered = (await read<Json[]>('deliveries?outcome=blocked'))[0]!.reason;
@@ -100,7 +100,7 @@ test('the list filters by reason, by delivery id of the provider and by secret',
   assert.is((await ids('matched_secret=current')).length, 5);
 });
 
-test('problems group rejected deliveries by reason and integration, for those who may read integrations', async () => {
+test('callers who may read integrations can list problems: rejected deliveries, grouped by reason and integration', async () => {
   const found = await read<Json[]>('deliveries/problems');
   assert.equal(
     found.map(({ outcome, reason, integration_id, count }) => [outcome, reason, integration_id, count]),
@@ -115,7 +115,7 @@ test('problems group rejected deliveries by reason and integration, for those wh
   assert.equal((await read<Summary>('deliveries/summary', member)).outcomes, { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
 });
 
-test('after a rotation, the deliveries on each secret are counted, and the dropped secret is rejected', async () => {
+test('after a secret rotation, the deliveries signed with each secret are counted; after the old one is dropped, its deliveries are rejected', async () => {
   const hook = await connect(agent);
   const path = `webhook-integrations/${hook}`;
   assert.is((await read<Json>(path)).secret_rotated_at, null);

@@ -44,7 +44,7 @@ const deliver = async (given: Platform, body: string, headers: Record<string, st
   return { id: event.id, outcome: answer.json.outcome, facts, verdicts };
 };
 
-test('the rules of a tenant and of an integration are stored as they were sent, and a repeat appends no event', async () => {
+test('the guardrails of a tenant and of an integration are stored as they were sent, and sending them again appends no event', async () => {
   const given = await createWebhookPlatform();
   const rules = [
     rule('small', 'size', { max_bytes: 10 }, 'label'),
@@ -72,7 +72,7 @@ test('the rules of a tenant and of an integration are stored as they were sent, 
   await given.close();
 });
 
-test('rules with a wrong name, kind, option or action are refused with a pointer to the fault', async () => {
+test('a guardrail with an invalid name, kind, option or action is refused, and the error points to it', async () => {
   const given = await createWebhookPlatform();
   const refused: readonly (readonly [string, unknown])[] = [
     ['/0/name', rule('', 'injection', {}, 'label')],
@@ -123,7 +123,7 @@ test('rules with a wrong name, kind, option or action are refused with a pointer
   await given.close();
 });
 
-test('each rule applies beyond its boundary, and not at it', async () => {
+test('each guardrail applies just above its limit, and not at the limit itself', async () => {
   const given = await createWebhookPlatform();
   const cases: readonly (readonly [GuardrailRule, string, boolean, Record<string, string>?])[] = [
     [rule('r', 'size', { max_bytes: 7 }, 'block'), '{"a":1}', false],
@@ -159,7 +159,7 @@ test('each rule applies beyond its boundary, and not at it', async () => {
   await given.close();
 });
 
-test('rules apply in order, those of the tenant first, and the first that blocks is the last one', async () => {
+test('the guardrails of the tenant apply before those of the integration, in order, and none applies after one that blocks', async () => {
   const given = await createWebhookPlatform();
   await setTenantRules(given, [rule('t1', 'size', { max_bytes: 1 }, 'label'), rule('t2', 'pattern', { pattern: 'b' }, 'label')]);
   await setRules(given, [
@@ -174,7 +174,7 @@ test('rules apply in order, those of the tenant first, and the first that blocks
   await given.close();
 });
 
-test('changed rules apply to the next delivery, and other tenants and integrations keep theirs', async () => {
+test('changed guardrails apply to the next delivery, and do not affect other tenants and integrations', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
@@ -190,7 +190,7 @@ test('changed rules apply to the next delivery, and other tenants and integratio
   await given.close();
 });
 
-test('a redacted delivery is stored without what the rules and the patterns of the tenant match, and its facts say what that was', async () => {
+test("matches of guardrails and of the tenant's patterns are removed from a delivery before it is stored, and its facts name what was removed", async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'redaction-patterns', [{ pattern: 'CUST-\\d+', tag: 'customer' }]);
   await setRules(given, [
@@ -222,7 +222,7 @@ test('a redacted delivery is stored without what the rules and the patterns of t
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('a redelivery of a known delivery counts against no rate', async () => {
+test('the redelivery of a known delivery does not count against a rate limit', async () => {
   const given = await createWebhookPlatform();
   await setRules(given, [rule('busy', 'rate', { max: 2, per_seconds: 60 }, 'block')]);
   await deliver(given, '{"n":1}');
@@ -232,7 +232,7 @@ test('a redelivery of a known delivery counts against no rate', async () => {
   await given.close();
 });
 
-test('a rate blocks or labels beyond its maximum in any sliding window, and counts only what reaches the agent', async () => {
+test('a rate guardrail blocks or labels deliveries above its maximum in any sliding window, and counts only those that reach the agent', async () => {
   const given = await createWebhookPlatform();
   let now = Date.parse('2026-03-02T10:00:00.000Z');
   given.clock.now = () => now;
@@ -254,7 +254,7 @@ test('a rate blocks or labels beyond its maximum in any sliding window, and coun
   await given.close();
 });
 
-test('a delivery that contains the id of an earlier delivery was caused by it; the 17th delivery in such a chain is blocked', async () => {
+test('a delivery that contains the id of an earlier delivery counts as caused by it; the 17th delivery in such a chain is blocked', async () => {
   const given = await createWebhookPlatform();
   let previous = await deliver(given, '{"n":0}');
   for (let depth = 1; depth <= 16; depth++) {
@@ -268,7 +268,7 @@ test('a delivery that contains the id of an earlier delivery was caused by it; t
   await given.close();
 });
 
-test('a rule of the kind loop applies beyond its depth; ids of no delivery of the tenant count nothing', async () => {
+test('a loop guardrail applies above its depth; ids that belong to no delivery of the tenant do not count', async () => {
   const given = await createWebhookPlatform();
   const other = await given.connectInOtherTenant();
   const foreign = await deliver(given, '{"n":1}', {}, other);

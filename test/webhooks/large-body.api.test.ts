@@ -177,7 +177,7 @@ test('chunks that are already stored are not written again, even if the store no
   assert.ok((await hook.bytes(id)).equals(body));
 });
 
-test('no chunk is stored of a large body that is forged, longer than its Content-Length or cut off', async () => {
+test('if a large body is forged, longer than its Content-Length or cut off, none of its chunks is stored', async () => {
   const hook = await given();
   const body = json(2_000_000);
   for (const header of [null, 'sha256=nothing', sign('another')])
@@ -193,7 +193,7 @@ test('no chunk is stored of a large body that is forged, longer than its Content
   assert.equal(sizes, [2_000_000, 2_000_000, 2_000_000]);
 });
 
-test('a redelivery whose body differs stores no chunks, even in a process that did not receive the first delivery', async () => {
+test('a redelivery with another body stores no chunks, even in a process that did not receive the first delivery', async () => {
   const hook = await given();
   const beside = await hook.startSecondProcess(hook.log);
   afterTest(beside.close);
@@ -227,7 +227,7 @@ test('a large form is accepted if its JSON field payload is valid, and it is ret
   assert.ok((await hook.bytes(answer.json.id)).equals(form));
 });
 
-test("a runner's message refers to a large body by URL; the API shows the body's size, and never its chunks", async () => {
+test('the message to a runner refers to a large body by URL; the API shows the size of the body, but never its chunks', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [event] = hook.accepted();
@@ -245,7 +245,7 @@ test("a runner's message refers to a large body by URL; the API shows the body's
   assert.is((await hook.call('HEAD', `deliveries/${id}/body`)).headers.get('content-length'), '2000000');
 });
 
-test('if a later chunk of a stored body was altered, the response is aborted before its end; if the first one was, it is an error', async () => {
+test('if a later chunk of a stored body was altered, reading it is aborted before the end; if the first one was, the response is an error', async () => {
   const hook = await given();
   const { id } = (await hook.deliver(json(2_000_000))).json;
   const [first, second] = hook.chunks();

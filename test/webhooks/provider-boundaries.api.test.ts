@@ -91,7 +91,7 @@ for (const provider of PROVIDERS) {
 
   const usesTime = JSON.stringify(signatureOf(provider, 'h', 'x', '1')) !== JSON.stringify(signatureOf(provider, 'h', 'x', '2'));
   if (usesTime && provider !== 'discord')
-    test(`${provider}: a signed time that is no whole number of seconds within 300 s gets 401`, async () => {
+    test(`${provider}: a signed time that is not a whole number of seconds, or differs from now by more than 300 s, gets 401`, async () => {
       const hook = await connectedTo(provider);
       const { body } = payloadOf(provider);
       const seconds = now();
@@ -128,7 +128,7 @@ for (const provider of PROVIDERS) {
     assert.is((await given.connect({ provider, secret: '' })).status, 422);
   });
 
-  test(`${provider}: while two secrets overlap, both are accepted, and the facts say which one matched; then only the new one`, async () => {
+  test(`${provider}: while two secrets overlap, both are accepted, and the facts name the one that matched; afterwards only the new one is accepted`, async () => {
     if (provider === 'discord') return;
     const fresh =
       provider === 'gitlab' || provider === 'standard_webhooks' ? `whsec_${'B'.repeat(32)}` : 'the new secret of 24 bytes or more';
@@ -176,7 +176,7 @@ const LISTS: Readonly<Partial<Record<Provider, (good: string, bad: number) => st
 };
 
 for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: string, bad: number) => string][])
-  test(`${provider}: of ten signatures the last may be the valid one; eleven get 401`, async () => {
+  test(`${provider}: if a request has ten signatures, the last one can be the valid one; eleven signatures get 401`, async () => {
     const hook = await connectedTo(provider);
     const { body } = payloadOf(provider);
     const signature = signatureOf(provider, hook, body, String(now()));
@@ -186,7 +186,7 @@ for (const [provider, listOf] of Object.entries(LISTS) as [Provider, (good: stri
     assert.is((await send(9)).status, 202);
   });
 
-test('pausing an integration keeps the reason until it is resumed, and deliveries meanwhile are recorded as blocked', async () => {
+test('pausing an integration stores the reason until it is resumed, and deliveries meanwhile are recorded as blocked', async () => {
   const hook = await connectedTo('github');
   const path = `webhook-integrations/${hook}`;
   const paused = await given.call('PATCH', path, { is_paused: true, paused_reason: 'release freeze' });

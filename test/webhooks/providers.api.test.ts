@@ -33,7 +33,7 @@ const send = (provider: Provider, hook: string, payload: ProviderPayload, change
 const lastAccepted = () => given.accepted().at(-1)!;
 
 for (const provider of PROVIDERS) {
-  test(`${provider}: documented payloads are accepted once, with the delivery id and the event that they name`, async () => {
+  test(`${provider}: the documented example payloads are accepted once, with the delivery id and the event that they contain`, async () => {
     const hook = await connectedTo(provider);
     for (const payload of PROVIDER_PAYLOADS[provider]) {
       const first = await send(provider, hook, payload);
@@ -88,7 +88,7 @@ test('linear: a delivery whose webhookTimestamp is more than 60 seconds from now
     assert.is((await send('linear', hook, at(timestamp))).status, status, String(timestamp));
 });
 
-test('handshakes of Slack, Zoom and Discord get the documented response, if they are signed, and are not recorded', async () => {
+test('URL checks of Slack, Zoom and Discord get the documented response if they are signed, and are not recorded', async () => {
   const before = given.accepted().length;
   const challenge = '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P';
   const slack = await connectedTo('slack');
@@ -137,7 +137,7 @@ test('two deliveries with different ids are both accepted, even if the ids are n
     assert.is((await send('custom_hmac', hook, { body, id: '', event: null })).status, 202);
 });
 
-test('custom_hmac: header, prefix, encoding, algorithm, timestamp, delivery id and event are read as the options say', async () => {
+test('custom_hmac: the options decide how header, prefix, encoding, algorithm, timestamp, delivery id and event are read', async () => {
   const options = {
     header: 'X-Acme-Sign',
     prefix: 'hmac ',
@@ -168,7 +168,7 @@ test('custom_hmac: header, prefix, encoding, algorithm, timestamp, delivery id a
   assert.is((await deliver(0, '')).status, 400);
 });
 
-test('wrong options, secrets and sources of the delivery id are refused with a pointer', async () => {
+test('an integration with an invalid option, secret or source of the delivery id is refused, and the error points to it', async () => {
   const wrong: readonly (readonly [string, object])[] = [
     ['/options/header', { provider: 'github', options: { header: 'X' } }],
     ['/options/algorithm', { provider: 'standard_webhooks', options: { algorithm: 'sha1' } }],
@@ -202,7 +202,7 @@ test('the platform creates a secret in the format of the provider, and marks rep
   assert.is((await created('gitlab')).replay_guard, 'off');
 });
 
-test('requests with a wrong time are recorded with the reason timestamp_out_of_range', async () => {
+test('a signed request whose time is too far from now is recorded with the reason timestamp_out_of_range', async () => {
   await given.close();
   const reasons = given.ofType('WebhookRejected').map(({ data }) => (data as { reason: string }).reason);
   assert.is(reasons.filter((reason) => reason === 'timestamp_out_of_range').length, 17);

@@ -35,7 +35,7 @@ test('of 100 parallel requests with the same delivery, one gets 202, 99 get 200,
   assert.is(given.ofType('WebhookRedeliveryDiffered').length, 0);
 });
 
-test('all redeliveries with another body get 200 as duplicates, and together append one event WebhookRedeliveryDiffered', async () => {
+test('all redeliveries with another body get 200 as duplicates, and together append a single event WebhookRedeliveryDiffered', async () => {
   const given = await createWebhookPlatform();
   await given.deliver('{"n":1}');
   const others = await Promise.all(Array.from({ length: 20 }, () => given.deliver('{"n":2}')));

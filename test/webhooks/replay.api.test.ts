@@ -42,7 +42,7 @@ const runAll = async (): Promise<void> => {
 };
 const requeued = (ids: readonly string[]) => p.eventsOf('DeliveryRequeued').filter(({ id }) => ids.includes(id));
 
-test('a job sends every accepted delivery of the integration once, as a new message, and shows its progress', async () => {
+test('a replay job sends every accepted delivery of the integration once, as a new message, and shows its progress', async () => {
   const { hook, ids } = await hookWith(3);
   const other = await hookWith(1);
   const answer = await replay(hook);
@@ -63,7 +63,7 @@ test('a job sends every accepted delivery of the integration once, as a new mess
   assert.is(requeued(ids).length, 3);
 });
 
-test('a job that is done a second time by another process, or again after a crash, sends no delivery twice', async () => {
+test('a replay job that another process runs as well, or that runs again after a crash, sends no delivery twice', async () => {
   const { hook, ids } = await hookWith(25);
   const ref = { tenant_id: p.tenant_id, id: ((await replay(hook)).body as Json).id as string };
   const ports = replayPorts(p.log, now());
@@ -87,7 +87,7 @@ test('a job that is done a second time by another process, or again after a cras
   assert.is(p.eventsOf('DeliveriesReplayFinished').filter(({ id }) => id === ref.id).length, 1);
 });
 
-test('after a cancellation, at most the present batch is sent; cancelling again changes nothing', async () => {
+test('after a replay job is cancelled, at most the current batch is sent; cancelling it again changes nothing', async () => {
   const { hook, ids } = await hookWith(130);
   const { id } = (await replay(hook)).body as Json;
   assert.is(await advanceReplay(replayPorts(p.log, now()), { tenant_id: p.tenant_id, id: id as string }), true);
@@ -104,7 +104,7 @@ test('after a cancellation, at most the present batch is sent; cancelling again 
   assert.equal(await jobOf(id), cancelled.body);
 });
 
-test('a cancellation during a batch ends the job, and the batch does not revive it', async () => {
+test('cancelling a replay job during a batch ends it, and the end of the batch does not make it run again', async () => {
   const { hook } = await hookWith(2);
   const id = ((await replay(hook)).body as Json).id as string;
   const ports = replayPorts(p.log, now());
@@ -117,7 +117,7 @@ test('a cancellation during a batch ends the job, and the batch does not revive 
   assert.is((await jobOf(id)).status, 'cancelled');
 });
 
-test('a dry run counts the deliveries, and appends nothing', async () => {
+test('a dry run of a replay counts the deliveries, and appends no event', async () => {
   const { hook } = await hookWith(2);
   const length = p.log.events.length;
   const { status, body } = await replay(hook, { dry_run: true });
@@ -126,7 +126,7 @@ test('a dry run counts the deliveries, and appends nothing', async () => {
   assert.is(p.log.events.length, length);
 });
 
-test('the filters select the deliveries that they name, and another agent can get them', async () => {
+test('the filters of a replay select only matching deliveries, and a replay can send them to another agent', async () => {
   const { hook, ids } = await hookWith(3);
   await deliver(hook, 'issues');
   const totalOf = async (body: Json) => ((await replay(hook, { ...body, dry_run: true })).body as Json).total;
@@ -144,7 +144,7 @@ test('the filters select the deliveries that they name, and another agent can ge
   );
 });
 
-test('a job skips deliveries whose agent has become inactive, and says so', async () => {
+test('a replay job skips deliveries whose agent has become inactive, and reports them as skipped', async () => {
   const { hook, ids } = await hookWith(2);
   const { id } = (await replay(hook)).body as Json;
   await p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { is_active: false } });
@@ -155,7 +155,7 @@ test('a job skips deliveries whose agent has become inactive, and says so', asyn
   assert.equal(requeued(ids), []);
 });
 
-test('a job without deliveries finishes', async () => {
+test('a replay job without matching deliveries completes', async () => {
   const { hook } = await hookWith(0);
   const { id } = (await replay(hook)).body as Json;
   await runAll();
@@ -165,7 +165,7 @@ test('a job without deliveries finishes', async () => {
   assert.equal([refused.status, ((refused.body as Json).errors as Json[])[0]!.code], [409, 'job_finished']);
 });
 
-test('wrong requests are refused with a pointer', async () => {
+test('an invalid request for a replay is refused, and the error points to the field', async () => {
   const { hook } = await hookWith(0);
   const missing = `c${'0'.repeat(24)}`;
   const inactive = await created('agents', { name: 'Off', slug: 'off' });

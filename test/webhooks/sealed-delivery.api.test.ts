@@ -37,7 +37,7 @@ const withKeys = ({ log, tenant_id }: Given, read: Log['read']): Log => ({
 
 const bytesOf = ({ data }: Recorded): Buffer => Buffer.from(data instanceof Uint8Array ? data : JSON.stringify(data));
 
-test('no event and no log line contains the body of a delivery, small or large; those who may read it get the bytes', async () => {
+test('no event and no log line contains the body of a delivery, and callers who may read the body get the original bytes', async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   for (const event of hook.log.events) {
@@ -55,7 +55,7 @@ test('no event and no log line contains the body of a delivery, small or large; 
   assert.is(small.json.sealed, undefined, 'how the body is sealed is not part of the delivery');
 });
 
-test('the body of a blocked delivery is sealed, too', async () => {
+test('the body of a blocked delivery is encrypted, too', async () => {
   const hook = await given();
   await hook.post(`{"half": "${CANARY}`);
   const [blocked] = hook.ofType('WebhookBlocked');
@@ -64,7 +64,7 @@ test('the body of a blocked delivery is sealed, too', async () => {
   assert.is((await hook.call('GET', `deliveries/${blocked!.id}`)).json.payload, `{"half": "${CANARY}`);
 });
 
-test('a delivery that was recorded before bodies were sealed is read as it is', async () => {
+test('a delivery that was recorded before bodies were encrypted can be read', async () => {
   const hook = await given();
   await hook.deliver('sealed');
   const [sealed] = hook.accepted();
@@ -79,7 +79,7 @@ test('a delivery that was recorded before bodies were sealed is read as it is', 
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).text, BODY);
 });
 
-test('bodies that were swapped between two deliveries are not shown: the facts say so, /body answers 500, and the operator is told', async () => {
+test('bodies that were swapped between two deliveries are not returned: the facts report the damage, /body gets 500, and an error is logged', async () => {
   const hook = await given();
   const ids = [await hook.deliver('one'), await hook.deliver('two', '{"two":2}')];
   const [one, two] = hook.accepted() as { data: Uint8Array; meta: Recorded['meta'] }[];
@@ -103,7 +103,7 @@ test('chunks that were swapped within a body are not returned', async () => {
   assert.is((await hook.call('GET', `deliveries/${id}/body`)).status, 500);
 });
 
-test("after the tenant's key was destroyed, its deliveries are listed with their facts, and the bodies are erased", async () => {
+test("after a tenant's data key is destroyed, its deliveries are listed with their facts, and their bodies are shown as erased", async () => {
   const hook = await given();
   const ids = [await hook.deliver('small'), await hook.deliver('large', LARGE)];
   await hook.waitForProjections();

@@ -192,7 +192,7 @@ const isAcceptedBy = (preset: ProviderPreset, secret: string, request: SignedReq
 };
 
 for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sign, accepts } of oracles) {
-  test(`${provider}: of ${RUNS} random requests, we accept exactly those that the library of the provider accepts`, async () => {
+  test(`${provider}: for ${RUNS} random requests, the verification accepts exactly those that the provider's own library accepts`, async () => {
     const preset = presetOf({ provider, delivery_id_source: null, options: {} });
     let accepted = 0;
     await fc.assert(
@@ -211,7 +211,7 @@ for (const { provider, secret: secrets, body: bodies = fc.oneof(json, text), sig
   });
 }
 
-test('zoom: a signature by the documented formula is valid', () => {
+test('zoom: a signature that is computed by the documented formula is accepted', () => {
   const { scheme } = presetOf({ provider: 'zoom', delivery_id_source: null, options: {} });
   fc.assert(
     fc.property(asciiSecret, text, fc.boolean(), (secret, body, isDamaged) => {

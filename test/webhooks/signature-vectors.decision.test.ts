@@ -114,7 +114,7 @@ test('the Ed25519 signature of test 2 in RFC 8032 is valid, but not for another 
   assert.equal([match('72'), match('73')], ['current', null]);
 });
 
-test('of several signatures in a header, one must match; more than ten, or none in the known format, are refused', () => {
+test('if a header has several signatures, one of them must match; more than ten, or none in the known format, are refused', () => {
   const scheme = schemeOf('pagerduty');
   const right = createHmac('sha256', 'secret').update('x').digest('hex');
   const wrong = '0'.repeat(64);
@@ -132,7 +132,7 @@ test('of several signatures in a header, one must match; more than ten, or none 
   assert.is(reasonOf([...Array.from({ length: 10 }, () => `v1=${wrong}`), `v1=${right}`].join(',')), 'signature_malformed');
 });
 
-test('a signed time is accepted up to exactly the tolerance before and after the present', () => {
+test('a signed time is accepted if it differs from the present by exactly the tolerance, and refused if by more', () => {
   const at = '2026-01-01T00:00:00.000Z';
   const isFreshAt = (seconds: number) => {
     const time = String(Date.parse(at) / 1000 + seconds);

@@ -15,7 +15,7 @@ const { p, succeed, expose, call, invocationsOf } = await createSkillPlatform();
 /** The body of a refusal without the fields that name the request. */
 const comparable = ({ body }: Answer): string => JSON.stringify({ ...(body as Json), request_id: '', instance: '' });
 
-test('an accepted call is recorded with its caller, listed, and readable as a delivery with its payload', async () => {
+test('an accepted call of a skill webhook is recorded with its caller, listed, and readable as a delivery with its payload', async () => {
   const exposed = await expose();
   const answer = await call(exposed.hook, exposed.token, '{"order": 7}');
   const { id, outcome } = answer.body as { id: string; outcome: string };
@@ -69,7 +69,7 @@ const REFUSED: readonly [string, (exposed: Exposed) => Promise<unknown>, string?
   ],
 ];
 
-test('calls without the right token, and of webhooks that are unknown or off, get the same answer', async () => {
+test('calls without the right token, and calls of unknown or hidden webhooks, get the same response', async () => {
   const [reference] = [await call('/hooks/skills/c00000000000000000000000x', 'x')];
   assert.equal([reference.status, reference.headers.get('content-type')], [401, 'application/problem+json']);
   assert.equal([(reference.body as Json).outcome, (reference.body as Json).code], ['rejected', 'unauthorized']);
@@ -90,7 +90,7 @@ test('calls without the right token, and of webhooks that are unknown or off, ge
   }
 });
 
-test('the skills of a suspended tenant are refused like unknown ones, and accepted after it is resumed', async () => {
+test('calls of skills of a suspended tenant are refused like those of unknown skills, and accepted after the tenant is resumed', async () => {
   const { hook, token, path } = await expose();
   await succeed('POST', `/admin/tenants/${p.tenant_id}/suspend`, { reason: 'a test' });
   const answer = await call(hook, token);
@@ -103,7 +103,7 @@ test('the skills of a suspended tenant are refused like unknown ones, and accept
   assert.is((await call(hook, token)).status, 202);
 });
 
-test('a call of the skill of an inactive or deleted agent is acknowledged, recorded as blocked, and not sent', async () => {
+test('a call of a skill whose agent is inactive or deleted is acknowledged and recorded as blocked, and no message is sent', async () => {
   for (const turnOff of [
     ({ agent }: Exposed) => p.send('PATCH', `${p.tenant}/agents/${agent}`, { body: { is_active: false } }),
     ({ agent }: Exposed) => p.send('DELETE', `${p.tenant}/agents/${agent}`),
@@ -124,7 +124,7 @@ test('a call of the skill of an inactive or deleted agent is acknowledged, recor
 const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 const padded = (bytes: number): string => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-test('only a JSON object of at most 1 MiB and 64 levels is accepted, and other bodies are recorded as refused', async () => {
+test('a call is accepted if its body is a JSON object of at most 1 MiB and 64 levels; other bodies are recorded as refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const statusOf = async (raw: string, headers?: Record<string, string>) => (await call(hook, token, raw, headers)).status;
@@ -156,7 +156,7 @@ test('only a JSON object of at most 1 MiB and 64 levels is accepted, and other b
   assert.is((await invocationsOf(exposed, '?outcome=accepted')).length, 5);
 });
 
-test('a body with 10,000 or a million levels gets 422 within a second, and one with many or repeated names is accepted', async () => {
+test('a body with 10,000 or a million nested levels gets 422 within a second; one with very many or repeated names is accepted', async () => {
   const { hook, token } = await expose();
   for (const depth of [10_000, 500_000]) {
     const startedAt = performance.now();
@@ -169,14 +169,14 @@ test('a body with 10,000 or a million levels gets 422 within a second, and one w
     assert.is((await call(hook, token, raw)).status, 202, raw.slice(0, 40));
 });
 
-test('the body of a large call, which is stored in chunks, can be read in full', async () => {
+test('the body of a large call, which is stored in chunks, can be read completely', async () => {
   const { hook, token } = await expose();
   const raw = padded(1_048_576);
   const { id } = (await call(hook, token, raw)).body as { id: string };
   assert.ok((await p.send('GET', `${p.tenant}/deliveries/${id}/body`)).text === raw);
 });
 
-test('the guardrails of the tenant block and redact calls, and the runner gets what is left', async () => {
+test('the guardrails of the tenant block and redact calls, and the runner gets the redacted body', async () => {
   const rules = [
     { name: 'no passwords', kind: 'pattern', options: { pattern: 'password' }, action: 'block' },
     { name: 'orders', kind: 'pattern', options: { pattern: 'order-[0-9]+' }, action: 'redact' },
@@ -200,7 +200,7 @@ test('the guardrails of the tenant block and redact calls, and the runner gets w
   assert.equal(payload, { a: '[redacted:orders]' });
 });
 
-test('a call with the Idempotency-Key of an earlier one gets the answer of that one, and another body is refused', async () => {
+test('repeating a call with its Idempotency-Key gets the first response, and another body with that key is refused', async () => {
   const exposed = await expose();
   const { hook, token } = exposed;
   const headers = { 'idempotency-key': 'order 7' };
@@ -216,7 +216,7 @@ test('a call with the Idempotency-Key of an earlier one gets the answer of that 
   assert.is((await invocationsOf(exposed, '?outcome=accepted')).length, 1);
 });
 
-test('invocations are listed newest first, in pages, and can be filtered by outcome and time', async () => {
+test('the invocations of a skill webhook are listed newest first, in pages, and can be filtered by outcome and time', async () => {
   const exposed = await expose();
   const ids: unknown[] = [];
   for (let n = 0; n < 5; n++) ids.unshift(((await call(exposed.hook, exposed.token)).body as Json).id);
@@ -244,7 +244,7 @@ test('invocations are listed newest first, in pages, and can be filtered by outc
   assert.is((await p.send('GET', `${p.tenant}/skills/c00000000000000000000000x/invocations`)).status, 404);
 });
 
-test('the webhook of a skill that is deleted or revoked is hidden by a reactor, also after the process that runs it has restarted', async () => {
+test("after a skill is deleted or revoked, a reactor hides its webhook, even if the reactor's process was restarted in between", async () => {
   const [deleted, revoked, kept] = [await expose(), await expose(), await expose()];
   const logger = { warn: () => {}, debug: () => {} } as never;
   const isExposed = async ({ skill }: Exposed) => (await p.systemContext().load(SkillWebhook, skill)).state.status === 'exposed';
@@ -285,8 +285,8 @@ test('how long a refusal takes does not reveal whether a webhook exists or is hi
   assert.ok(Math.min(...times.flat()) > 20, 'refusals wait');
 });
 
-test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
+test('the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('after the tests the platform stops without an error', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

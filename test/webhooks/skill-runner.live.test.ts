@@ -75,7 +75,7 @@ const redrive = async (platform: Platform, ...words: string[]): Promise<readonly
   return running.output().trim().split('\n');
 };
 
-test("a call of a skill's webhook reaches the runner once, also if the broker loses its message and annals redrive sends it again", () =>
+test('a call of a skill webhook reaches the runner once, even if the broker loses its message and annals redrive sends it again', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'one');
     const runner = await startRunner(platform, exposed);
@@ -120,7 +120,7 @@ test("a call of a skill's webhook reaches the runner once, also if the broker lo
     );
   }));
 
-test('the redrive reactor sends a lost call of a skill again, once, and not before its message is overdue', () =>
+test('the redrive reactor sends the lost message of a skill call again once, and not before it is overdue', () =>
   withPlatform(async (platform) => {
     const exposed = await exposeSkill(platform, 'two');
     const log = platform.openLog();

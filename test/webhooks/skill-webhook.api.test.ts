@@ -9,7 +9,7 @@ const { p, succeed, createSkill, createAgent, expose, call, invocationsOf } = aw
 
 const errorCodeOf = ({ body }: Answer): unknown => (body as { errors?: { code: string }[] }).errors?.[0]?.code;
 
-test('exposing a skill returns its URL and a token, and only that response has the token', async () => {
+test('exposing a skill returns its URL and a token, and no later response contains the token', async () => {
   const { path, hook, token, skill, agent } = await expose();
   assert.match(token, /^ann_skill_[0-9A-Za-z]{40}$/);
   assert.is(hook, `/hooks/skills/${skill}`);
@@ -23,7 +23,7 @@ test('exposing a skill returns its URL and a token, and only that response has t
   assert.is((await call(hook, token)).status, 202);
 });
 
-test('with an Idempotency-Key, a repeat of exposing or rotating is refused, because the token was shown', async () => {
+test('repeating the exposure of a skill or a token rotation with its Idempotency-Key is refused, because the token was already shown', async () => {
   const skill = await createSkill();
   const agent = await createAgent(skill);
   const path = `${p.tenant}/skills/${skill}/webhook`;
@@ -35,7 +35,7 @@ test('with an Idempotency-Key, a repeat of exposing or rotating is refused, beca
   assert.is((await p.send('POST', `${path}/rotate-token`, { headers })).status, 409);
 });
 
-test('a skill can be exposed only for an agent that has it', async () => {
+test('exposing a skill for an agent that does not have it is refused', async () => {
   const skill = await createSkill();
   const other = await createAgent(await createSkill());
   const path = `${p.tenant}/skills/${skill}/webhook`;
@@ -51,7 +51,7 @@ test('a skill can be exposed only for an agent that has it', async () => {
   assert.is((await p.send('POST', `${path}/rotate-token`)).status, 404);
 });
 
-test('exposing a skill for another agent keeps the token, and later calls go to that agent', async () => {
+test('exposing a skill for another agent keeps the token, and later calls go to the new agent', async () => {
   const { path, hook, token, skill } = await expose();
   const other = await createAgent(skill);
   const answer = await succeed('PUT', `${path}/webhook`, { agent_id: other });
@@ -60,14 +60,14 @@ test('exposing a skill for another agent keeps the token, and later calls go to 
   assert.is((await invocationsOf({ path })).find((one) => one.id === id)!.agent_id, other);
 });
 
-test('after a rotation only the new token is accepted', async () => {
+test('after a token rotation, only the new token is accepted', async () => {
   const { path, hook, token } = await expose();
   const { token: rotated } = await succeed('POST', `${path}/webhook/rotate-token`);
   assert.is((await call(hook, token)).status, 401);
   assert.is((await call(hook, rotated as string)).status, 202);
 });
 
-test('a skill shows whether it is exposed, also in the past and in the answer to an update', async () => {
+test('reading a skill shows whether it is exposed, also in an as-of read and in the response to an update', async () => {
   const { path, skill } = await expose();
   const before = p.eventsOf('SkillWebhookExposed').at(-1)!;
   assert.is((await succeed('GET', path)).is_exposed, true);
@@ -80,7 +80,7 @@ test('a skill shows whether it is exposed, also in the past and in the answer to
   assert.is((await succeed('GET', `${path}?as_of=${commit}:${prepare}`)).is_exposed, true);
 });
 
-test('a hidden skill that is exposed again has the same URL and another token', async () => {
+test('exposing a hidden skill again gives it the same URL and a new token', async () => {
   const { path, hook, token, agent } = await expose();
   await succeed('DELETE', `${path}/webhook`, undefined, 204);
   assert.is((await call(hook, token)).status, 401);
@@ -91,8 +91,8 @@ test('a hidden skill that is exposed again has the same URL and another token', 
   assert.is((await call(hook, again.token as string)).status, 202);
 });
 
-test('the projections have applied every event', () => assert.equal(p.unappliedEvents(), []));
+test('the projections have applied every event, and no event is parked', () => assert.equal(p.unappliedEvents(), []));
 
-test('after the tests the platform stops without an error', () => p.close());
+test('the platform stops without an error', () => p.close());
 
 test.run();

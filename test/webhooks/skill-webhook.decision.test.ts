@@ -23,7 +23,7 @@ const exposed: SkillWebhook.SkillWebhookEvent = {
 const hidden: SkillWebhook.SkillWebhookEvent = { type: 'SkillWebhookHidden', data: { reason: 'requested' } };
 const exposure = { tenant_id: TENANT, agent_id: AGENT, digest: OTHER_DIGEST };
 
-test('exposing a skill that is exposed for the agent emits no event, and for another agent keeps the digest of the token', () => {
+test('exposing a skill again for the same agent emits no event; for another agent, it keeps the digest of the token', () => {
   given(SkillWebhook).when(SkillWebhook.expose(exposure)).emits({ type: 'SkillWebhookExposed', data: exposure });
   given(SkillWebhook, exposed).when(SkillWebhook.expose(exposure)).emits();
   given(SkillWebhook, exposed)
@@ -32,7 +32,7 @@ test('exposing a skill that is exposed for the agent emits no event, and for ano
   given(SkillWebhook, exposed, hidden).when(SkillWebhook.expose(exposure)).emits({ type: 'SkillWebhookExposed', data: exposure });
 });
 
-test('a webhook that is hidden, absent or of another tenant cannot be hidden, and its token cannot be rotated', () => {
+test('hiding a webhook, or rotating its token, is refused if it is hidden, absent or in another tenant', () => {
   for (const events of [[], [exposed, hidden]]) {
     given(SkillWebhook, ...events)
       .when(SkillWebhook.hide(TENANT))
@@ -45,7 +45,7 @@ test('a webhook that is hidden, absent or of another tenant cannot be hidden, an
   given(SkillWebhook, exposed).when(SkillWebhook.rotateToken('cother0000000000000000000', OTHER_DIGEST)).refuses('not_found');
 });
 
-test('only the digest of the present token matches, and none matches a webhook that is hidden or absent', () => {
+test('only the digest of the present token matches; for a hidden or absent webhook, no digest matches', () => {
   const rotated: SkillWebhook.SkillWebhookEvent = { type: 'SkillWebhookTokenRotated', data: { digest: OTHER_DIGEST } };
   const { state } = given(SkillWebhook, exposed, rotated);
   assert.equal([SkillWebhook.matchesToken(state, OTHER_DIGEST), SkillWebhook.matchesToken(state, DIGEST)], [true, false]);
@@ -76,7 +76,7 @@ const reactTo = async (event: Partial<HidingEvent>, position: number, { webhook,
 
 const revoked = { type: 'AgentSkillRevoked', id: AGENT, data: { skill_id: ID } } as const;
 
-test('a skill that is deleted or taken from its agent is hidden, once', async () => {
+test('if a skill is deleted or revoked from its agent, its webhook is hidden once', async () => {
   assert.equal(await reactTo({ type: 'SkillDeleted', id: ID, data: {} }, 9, { webhook: [exposed], hasSkill: true, isDeleted: true }), [
     ['SkillWebhookHidden', 'skill_deleted'],
   ]);
@@ -85,16 +85,16 @@ test('a skill that is deleted or taken from its agent is hidden, once', async ()
   assert.equal(await reactTo(revoked, 9, { webhook: [], hasSkill: false }), []);
 });
 
-test('a skill that was taken from its agent is hidden even if the agent has it again, but not if it was exposed since then', async () => {
+test('if a skill was revoked from its agent and granted again, its webhook is hidden, unless it was exposed again since then', async () => {
   assert.equal(await reactTo(revoked, 9, { webhook: [exposed], hasSkill: true }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(revoked, 1, { webhook: [exposed, hidden, exposed], hasSkill: true }), []);
 });
 
-test('a skill that is taken from another agent than that of the webhook stays exposed', async () => {
+test('if a skill is revoked from another agent than that of its webhook, it stays exposed', async () => {
   assert.equal(await reactTo({ ...revoked, id: OTHER_AGENT }, 9, { webhook: [exposed], hasSkill: true }), []);
 });
 
-test('if a skill is revoked from its agent while it is being exposed, handling SkillWebhookExposed hides it', async () => {
+test('if a skill is revoked from its agent while it is being exposed, handling SkillWebhookExposed hides its webhook', async () => {
   const event = { type: 'SkillWebhookExposed', id: ID, data: exposure } as const;
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: false }), [['SkillWebhookHidden', 'skill_revoked']]);
   assert.equal(await reactTo(event, 0, { webhook: [exposed], hasSkill: true }), []);
@@ -108,7 +108,7 @@ const refusedAt = (second: number, n: number): RefusedCall => ({
   reason: 'token_invalid',
 });
 
-test('60 refused calls a minute are recorded one by one, and the others in events that list each of them', () => {
+test('60 refused calls a minute are recorded as single events, and the others in events that each list many of them', () => {
   const { add, take } = skillRefusalCounter();
   for (let n = 0; n < 1_300; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   const taken = [take(AT, false), take(AT, false), take(AT, false), take(AT, false)];
@@ -123,7 +123,7 @@ test('60 refused calls a minute are recorded one by one, and the others in event
   );
 });
 
-test('refused calls that could not be recorded are recorded later, in the same order, and up to 100,000 of them are kept', () => {
+test('refused calls that could not be recorded are recorded later in the same order; at most 100,000 of them are kept', () => {
   const { add, take, putBack, isIdle } = skillRefusalCounter();
   for (let n = 0; n < 3; n++) add({ agent_id: AGENT, call: refusedAt(1, n) }, AT);
   assert.is(putBack(take(AT, false)), 0);

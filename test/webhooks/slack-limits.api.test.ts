@@ -39,7 +39,7 @@ const createSlackPlatform = async () => {
 
 const ACCEPTED = ['accepted', null];
 
-test('at the limit per minute of its agent, a delivery from Slack is blocked until a minute after the first counted one', async () => {
+test("once the agent's limit per minute is reached, deliveries from Slack are blocked until a minute after the first counted one", async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2 });
   assert.equal(await deliver('2026-03-02T10:00:00.000Z'), [...ACCEPTED, 'slack_rpm_limit pass']);
@@ -51,7 +51,7 @@ test('at the limit per minute of its agent, a delivery from Slack is blocked unt
   await given.close();
 });
 
-test('the limit per hour applies besides that per minute, and a repeat by Slack counts once', async () => {
+test('the limit per hour applies in addition to the limit per minute, and a delivery that Slack repeats counts once', async () => {
   const { given, deliver, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 2, slack_rph_limit: 3 });
   assert.equal((await deliver('2026-03-02T10:00:00.000Z', 'Ev-a')).slice(0, 2), ACCEPTED);
@@ -80,7 +80,7 @@ test('outside the working hours of its agent, a delivery from Slack is acknowled
   await given.close();
 });
 
-test('limits and working hours do not apply to deliveries of other providers', async () => {
+test('the Slack limits and working hours of an agent do not apply to deliveries of other providers', async () => {
   const { given, settings } = await createSlackPlatform();
   await settings({ slack_rpm_limit: 1, working_hours_enabled: true, working_hours_days: [] });
   given.clock.now = () => Date.parse('2026-03-01T03:00:00.000Z');
@@ -88,7 +88,7 @@ test('limits and working hours do not apply to deliveries of other providers', a
   await given.close();
 });
 
-test('an agent that was cloned has the Slack settings of its original until it gets its own', async () => {
+test('a copied agent has the Slack settings of its source until its own are set', async () => {
   const inherited = { ...SlackConfig.initial, slack_rpm_limit: 1 };
   const own = { ...SlackConfig.initial, slack_rpm_limit: 5 };
   const settingsWith = (config: SlackConfig.SlackConfig) => {

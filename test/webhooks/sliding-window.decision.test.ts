@@ -19,12 +19,12 @@ const mostInWindow = ({ windowMs }: RateLimit, times: readonly number[]): number
 const limitOf = (max: number, windowMs: number): RateLimit => ({ key: 'k', max, windowMs });
 const sortedTimes = (max: number) => fc.array(fc.nat(max), { maxLength: 400 }).map((times) => times.toSorted((a, b) => a - b));
 
-test('a delivery a whole window after a counted one has room, and one a millisecond earlier has none', () => {
+test('if the limit is reached, a delivery is accepted a whole window after a counted one, but not a millisecond earlier', () => {
   const limit = limitOf(1, 60_000);
   equal(countedAt(limit, [0, 59_999, 60_000, 119_999, 120_000]), [0, 60_000, 120_000]);
 });
 
-test('no window ever contains more deliveries than the limit, whenever they come', () =>
+test('no sliding window ever contains more deliveries than the limit, at whatever times they arrive', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 600 }), sortedTimes(5_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -32,7 +32,7 @@ test('no window ever contains more deliveries than the limit, whenever they come
     }),
   ));
 
-test('a limit of up to 256 deliveries counts a delivery exactly if the window before it has room', () =>
+test('with a limit of up to 256, a delivery is counted if and only if the window before it has fewer deliveries than the limit', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), sortedTimes(3_000), (max, times) => {
       const limit = limitOf(max, 1_000);
@@ -42,7 +42,7 @@ test('a limit of up to 256 deliveries counts a delivery exactly if the window be
     }),
   ));
 
-test('a large limit keeps at most 257 times, and lets a delivery in at most a 256th of the window too late', () => {
+test('with a large limit, at most 257 times are stored, and a delivery is accepted at most a 256th of the window too late', () => {
   const limit = limitOf(86_400, 3_600_000);
   let state: WindowState = emptyWindow;
   for (let n = 0; n < limit.max; n++) state = counted(state, limit, n * 41);
@@ -52,7 +52,7 @@ test('a large limit keeps at most 257 times, and lets a delivery in at most a 25
   is(hasRoom(state, limit, limit.windowMs + Math.ceil(limit.windowMs / 256)), true);
 });
 
-test('a clock that is set back neither loses counts nor puts the times out of order', () => {
+test('setting the clock back neither loses counts nor changes the order of the stored times', () => {
   const limit = limitOf(3, 1_000);
   const state = counted(counted(counted(emptyWindow, limit, 5_000), limit, 4_000), limit, 5_500);
   is(hasRoom(state, limit, 5_500), false);

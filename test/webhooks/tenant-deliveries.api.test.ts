@@ -37,7 +37,7 @@ await deliver(ofFirst, '{"n":1}', 'issues');
 await deliver(ofSecond, '{"n":1}');
 await deliver(ofSecond, '{"n":1}', 'ping');
 
-test('the list of the tenant has the deliveries of all integrations, newest first, each with its provider', async () => {
+test("the tenant's list of deliveries contains those of all integrations, newest first, each with its provider", async () => {
   const found = await list();
   assert.equal(
     found.map(({ integration_id, event, provider }) => [integration_id, event, provider]),
@@ -56,7 +56,7 @@ test('the list of the tenant has the deliveries of all integrations, newest firs
   assert.equal([...(page.body as Json[]), ...rest].reverse(), found);
 });
 
-test('a body replay is marked in the list, except if its integration does not mark replays', async () => {
+test('the list marks a delivery as a body replay, unless its integration does not mark replays', async () => {
   assert.equal(
     (await list()).map(({ replay_suspect }) => replay_suspect),
     [false, false, true, false, false, false],
@@ -68,7 +68,7 @@ test('a body replay is marked in the list, except if its integration does not ma
   );
 });
 
-test('each filter, and all of them together, select the deliveries that they name', async () => {
+test('each filter of the list, and all filters together, select only matching deliveries', async () => {
   const [newest] = await list();
   const queries: readonly (readonly [string, number])[] = [
     [`integration_id=${ofFirst}`, 4],
@@ -94,7 +94,7 @@ test('each filter, and all of them together, select the deliveries that they nam
     assert.is((await p.send('GET', `${p.tenant}/deliveries?${wrong}`)).status, 422, wrong);
 });
 
-test('a member without tenant:integrations:read sees the deliveries of the agents whose chats they may read, until that ends', async () => {
+test('a member without tenant:integrations:read sees deliveries only of agents whose chats they may read, and none once that permission ends', async () => {
   const { user_id, key } = await addMember(p, 'MEMBER');
   assert.equal(await list('', key), []);
   const role = (method: string, body?: Json) => p.send(method, `${p.tenant}/agents/${second}/roles/${user_id}`, body ? { body } : {});
@@ -113,7 +113,7 @@ const recordPublished = async ({ id }: Json): Promise<void> => {
   await p.systemContext('platform').transact(Publication, Publication.STREAM_ID, published);
 };
 
-test('published deliveries are running, in lists with and without a filter for the status', async () => {
+test('deliveries that were sent to a runner are listed as running, with and without a filter by status', async () => {
   const [, newestOfSecond, , third] = await list();
   await recordPublished(third!);
   const statuses = async (query = '') => (await list(query)).map(({ status }) => status);
@@ -125,7 +125,7 @@ test('published deliveries are running, in lists with and without a filter for t
   assert.equal(await list('?status=waiting'), []);
 });
 
-test('a page costs two queries, however many of its deliveries are published and not settled', async () => {
+test('a page takes two database queries, however many of its deliveries are running', async () => {
   const counts: number[] = [];
   const { rows, page } = p.reads;
   for (const limit of [1, 5]) {

@@ -29,7 +29,7 @@ const attempt = async (given: Platform, rules: readonly GuardrailRule[], more: o
 
 const noKeys: GuardrailRule = { name: 'no keys', kind: 'pattern', options: { pattern: 'AKIA\\d+' }, action: 'redact' };
 
-test('a trial says for each past delivery what the rules would decide, and what was decided then, the newest first', async () => {
+test('a trial of guardrails lists past deliveries, newest first, with what the rules would decide and what was decided', async () => {
   const given = await createWebhookPlatform();
   await given.call('PUT', 'guardrails', [{ name: 'no z', kind: 'json_path', options: { path: '$.z' }, action: 'block' }]);
   const ids = await deliverAll(given, ['{"a":"AKIA1 AKIA2"}', '{"z":1}', '{"a":1}', '{"z":']);
@@ -43,7 +43,7 @@ test('a trial says for each past delivery what the rules would decide, and what 
   await given.close();
 });
 
-test('a trial counts the past deliveries for rates, in the order in which they came', async () => {
+test('for rate guardrails, a trial counts the past deliveries in the order in which they arrived', async () => {
   const given = await createWebhookPlatform();
   const ids = await deliverAll(given, ['{"n":0}', '{"n":1}', '{"n":2}', '{"n":3}']);
   const rows = await attempt(given, [{ name: 'busy', kind: 'rate', options: { max: 2, per_seconds: 180 }, action: 'block' }]);
@@ -59,7 +59,7 @@ test('a trial counts the past deliveries for rates, in the order in which they c
   await given.close();
 });
 
-test('a trial covers only deliveries of the tenant, of the integration that it names, and of its time', async () => {
+test('a trial covers only deliveries of the tenant, of the integration in the request and of its period', async () => {
   const given = await createWebhookPlatform();
   const second = (await given.connect({ label: 'Second' })).json.id as string;
   const other = await given.connectInOtherTenant();
@@ -76,7 +76,7 @@ test('a trial covers only deliveries of the tenant, of the integration that it n
   await given.close();
 });
 
-test('a trial with unusable rules, or without its times, is refused', async () => {
+test('a trial with invalid rules, or without a period, is refused', async () => {
   const given = await createWebhookPlatform();
   for (const [body, pointer] of [
     [{ rules: [{ ...noKeys, options: { pattern: '(?=a)' } }], from: FROM, to: TO }, '/rules/0/options/pattern'],
@@ -90,7 +90,7 @@ test('a trial with unusable rules, or without its times, is refused', async () =
   await given.close();
 });
 
-test('rules that exceed their time are not tried, and the trial goes on', async () => {
+test('a trial skips rules that exceed the time limit, and continues', async () => {
   const given = await createWebhookPlatform();
   await deliverAll(given, [JSON.stringify('a'.repeat(60_000)), '{"n":1}']);
   const slow: GuardrailRule = { name: 'slow', kind: 'pattern', options: { pattern: 'a.*b|a' }, action: 'redact' };

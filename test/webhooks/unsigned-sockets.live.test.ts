@@ -70,7 +70,7 @@ for (const [what, bodies] of Object.entries(attacks))
       );
     }));
 
-test('unsigned large bodies of which nearly nothing arrives do not prevent signed ones from being accepted, even of the same integration', () =>
+test('stalled unsigned large bodies do not prevent signed deliveries from being accepted, even of the same integration', () =>
   repeatIfBusy(async () => {
     const platform = await startPlatform();
     const statuses = await deliverDuring(platform, silentBodies, platform.hook);

@@ -27,7 +27,7 @@ test('a signed body with unusual JSON is accepted, its bytes are kept as they ar
   await given.close();
 });
 
-test('a compressed body gets 401, with the signature of the plain one as with none', async () => {
+test('a compressed body gets 401, both with the signature of the uncompressed body and without a signature', async () => {
   const given = await createWebhookPlatform();
   const plain = '{"zen":"Keep it simple"}';
   const compressed = new Uint8Array(gzipSync(plain));
