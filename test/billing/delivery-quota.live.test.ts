@@ -92,7 +92,7 @@ test('deliveries with a wrong signature or content type do not count against the
   await given.close();
 });
 
-test('a delivery that the quota refuses does not count as received: sent again later, it is not blocked as a replay', async () => {
+test('even if the integration blocks replays, a delivery that the quota refuses appends no event, so its body is not recorded as received', async () => {
   const given = await createWebhookPlatform({ replay_guard: 'block' }, createRateLimiter());
   await setQuota(given, 1);
   await given.deliver('{"a":1}', newDeliveryId());

@@ -76,7 +76,7 @@ test('a form shows the present values, and submits only the fields that were cha
   assert.match((await p.open(`/console/run/updateAgent?${ofAgent}`)).text, /Reads diffs/);
 });
 
-test('if two people edit a resource, the second gets three columns with both versions and the original, and can save on top of the first', async () => {
+test('if a resource was changed after a form for it was opened, submitting shows three columns (yours, theirs and before), and the corrected form is saved', async () => {
   const [one, other] = [
     await fill('updateAgent', ofAgent, { '/description': 'From one tab' }),
     await fill('updateAgent', ofAgent, { '/description': 'From another tab', '/initial_greeting': 'Hello' }),
@@ -226,7 +226,7 @@ test('a runner key can be created, listed and revoked on the runner tab of an ag
   assert.match((await p.open(path)).text, /No runner keys/);
 });
 
-test('a form of an operation that the visitor may not call, or of a read or unknown operation, gets the same page as an unknown URL', async () => {
+test('the form of an operation that the visitor may not call gets 404, and so do forms of reads and unknown operations', async () => {
   const member = await p.signIn((await addMember(p, 'MEMBER', p.tenant_id, 'forms@example.com')).key);
   const urls = [`inviteMember?${ofTenant}`, `updateAgent?${ofAgent}`, `listAgents?${ofTenant}`, `constructor?${ofTenant}`];
   for (const url of urls) assert.is((await p.open(`/console/run/${url}`, member)).status, 404, url);

@@ -33,7 +33,7 @@ test('a time in words is read as UTC, and a text that is not a time is refused',
   for (const [text, expected] of Object.entries(cases)) assert.is(pastTime(text, NOW), expected, text);
 });
 
-test('a page at a past time shows the state of that time in the amber frame, without forms for changes', async () => {
+test('a page at a past time shows the state of that time, marked by an amber frame, without forms for changes', async () => {
   const { status, text } = await p.open(`${page}?as_of=${oldest}`);
   assert.is(status, 200);
   assert.match(text, /class="frame past"/);

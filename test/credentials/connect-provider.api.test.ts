@@ -164,7 +164,7 @@ test('if the user loses the permission, or is removed, while connecting, the acc
   await unchanged('a removed user', () => callback(location, cookie), [404]);
 });
 
-test('after an account is connected for an agent, its runtime gets the token, the permissions are disclosed, and one webhook integration is created', async () => {
+test("after an account is connected for an agent, the agent's runtime contains the token, RuntimeDisclosed names the account, and one webhook integration is created", async () => {
   const { id: agent_id, path } = await createAgent();
   const runner = (await created(`${path}/runner-keys`, { name: 'runner' })).key as string;
   const { identity } = await connect(path);

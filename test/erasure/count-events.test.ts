@@ -35,7 +35,7 @@ test("the count of a tenant's events includes those before the position, without
   assert.equal(counted, { counts: { streams: AGENTS, events: AGENTS * 3 }, progress: null });
 });
 
-test('a count that runs out of time continues where it stopped, and results in the same sum', async () => {
+test('a count of events that runs out of time continues where it stopped, and results in the same sum', async () => {
   const { log, until } = await given();
   const slow: typeof log = {
     ...log,

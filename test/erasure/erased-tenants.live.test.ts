@@ -23,7 +23,7 @@ const erasedIn = async (log: Log, db: pg.Client, tenants: readonly string[]): Pr
   return tenants.filter(erased.has);
 };
 
-test('a start searches only the part of the log after the last search for erased tenants, or the whole log if no search was recorded', async () => {
+test('a search for erased tenants continues after the previous one; if the log was replaced by an older backup, it starts from the beginning', async () => {
   const db = new pg.Client({ connectionString: await freshDatabase() });
   await db.connect();
   await createSystemTables(db);

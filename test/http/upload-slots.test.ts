@@ -59,7 +59,7 @@ test('if 24 uploads wait already, another one is refused at once', async () => {
   );
 });
 
-test('if a running upload fails, the next waiting one starts', async () => {
+test('failed uploads free their places for further uploads', async () => {
   const withSlot = createUploadSlots();
   const failing = () => withSlot('a', () => Promise.reject(new Error('failed'))).catch(() => 'failed');
   assert.equal(await Promise.all([failing(), failing(), failing()]), ['failed', 'failed', 'failed']);

@@ -143,7 +143,7 @@ test('a caller who may only read an agent can see its memory and import jobs, bu
   assert.is((await p.send('DELETE', `${memoryOf(agent)}/imports/${id}`, { key })).status, 403);
 });
 
-test('starting, advancing or finishing a stored import a second time emits no event', () => {
+test('starting, advancing or finishing a completed import emits no event', () => {
   const state = { ...MemoryImport.initial, status: 'done' as const, agent_id: 'a' };
   assert.equal(MemoryImport.start('a', state)(state), []);
   assert.equal(MemoryImport.finish([])(state), []);

@@ -161,7 +161,7 @@ test('a rotation that stopped between keeping the old key file and replacing it 
   assert.is((await loadMasterKey(p.masterKeyFile, false)).kid, to);
 });
 
-test('where this process must not write MASTER_KEY_FILE, the operator can put the next key there', async () => {
+test('if the platform must not write MASTER_KEY_FILE, the operator can replace it with the next key, and the rotation completes', async () => {
   const p = await given();
   const to = await startMasterRotation(p.parts);
   await continueMasterRotation(p.parts);

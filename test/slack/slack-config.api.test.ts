@@ -11,7 +11,7 @@ const agent = (await p.send('POST', `${p.tenant}/agents`, { body: { name: 'Agent
 const path = `${p.tenant}/agents/${agent.id}/slack-config`;
 const put = (body: Json): Promise<Answer> => p.send('PUT', path, { body });
 
-test('the Slack settings of an agent have defaults at first; of two simultaneous first changes with the ETag in If-Match, one succeeds', async () => {
+test('the Slack settings of an agent have defaults at first; of two changes with the same ETag in If-Match, only the first succeeds', async () => {
   const { status, body, headers } = await p.send('GET', path);
   assert.equal([status, body], [200, UNSET_SLACK_CONFIG]);
   const change = (slack_rph_limit: number) =>
