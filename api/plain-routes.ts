@@ -1,4 +1,5 @@
 import { auditExportPaths } from './audit/audit-export.ts';
+import { tenantChangePaths } from './audit/tenant-changes.ts';
 import { paymentWebhookPaths } from './billing/payment-webhook.ts';
 import { oauthCallbackPaths } from './credentials/oauth-callback.ts';
 import { picturePaths } from './files/picture.ts';
@@ -26,6 +27,7 @@ export const plainPaths: PlainPaths = {
   ...paymentWebhookPaths,
   ...oauthCallbackPaths,
   ...auditExportPaths,
+  ...tenantChangePaths,
   ...skillImportPaths,
   ...sessionAttachmentPaths,
   ...mailAttachmentPaths,

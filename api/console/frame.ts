@@ -1,5 +1,6 @@
 import { jsx } from 'hono/jsx';
 import { apiDrawer } from './api-drawer.ts';
+import type { Live } from './live.ts';
 import { navigationOf } from './navigation.ts';
 import type { NavEntry } from './page.ts';
 import { AssetBase, icon } from './parts/icon.ts';
@@ -29,6 +30,7 @@ const {
   input,
   strong,
   ol,
+  aside,
 } = tags;
 
 export type Framed = {
@@ -40,9 +42,11 @@ export type Framed = {
   readonly timeEntry?: Child;
   /** The strip of a page of the past. */
   readonly timeStrip?: Child;
+  /** How the page is kept up to date; null or absent: it is not. */
+  readonly live?: Live | null;
 };
 
-const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs'] as const;
+const SCRIPTS = ['relative-time.js', 'copy-button.mjs', 'keyboard.mjs', 'time-slider.mjs', 'live.mjs'] as const;
 
 const document = (assets: string, { theme }: Pick<Visit, 'theme'>, name: string, content: Child): string => {
   const page = html(
@@ -73,7 +77,7 @@ const tenantSwitcher = (tenants: readonly MyTenant[], current: string | undefine
   const label = [span({ class: 'avatar', 'aria-hidden': 'true' }, initials(name)), strong(null, name), icon('chevrons-up-down')];
   return details(
     { class: 'switcher' },
-    summary({ 'aria-label': `Tenant: ${name}` }, ...label),
+    summary(null, span({ class: 'hidden' }, 'Tenant: '), ...label),
     ul(
       null,
       ...tenants.map(({ id, name: each, role }) =>
@@ -147,8 +151,8 @@ const visitor = (visit: Visit) => {
 
 const sidebar = (visit: Visit, current: string) => {
   const entries = navigationOf(visit);
-  return div(
-    { id: 'nav', popover: 'auto', class: 'sidebar' },
+  return aside(
+    { id: 'nav', popover: 'auto', class: 'sidebar', 'aria-label': 'Console' },
     brand(),
     tenantSwitcher(visit.me?.tenants ?? [], visit.params.tenant_id),
     nav(
@@ -172,7 +176,11 @@ const breadcrumb = (trail: Framed['trail'], name: string) =>
   );
 
 /** Renders a page of a signed-in visitor in its frame, as a whole HTML document. */
-export const framed = (assets: string, visit: Visit, { title: name, nav: current, trail, content, timeEntry, timeStrip }: Framed): string =>
+export const framed = (
+  assets: string,
+  visit: Visit,
+  { title: name, nav: current, trail, content, timeEntry, timeStrip, live }: Framed,
+): string =>
   document(
     assets,
     visit,
@@ -187,10 +195,12 @@ export const framed = (assets: string, visit: Visit, { title: name, nav: current
           { class: 'top' },
           button({ class: 'ghost menu', popovertarget: 'nav', 'aria-label': 'Menu' }, icon('menu')),
           breadcrumb(trail, name),
+          live?.state ?? null,
           timeEntry ?? null,
         ),
         timeStrip ?? null,
-        main({ id: 'main', tabindex: -1 }, ...content),
+        live?.notices ?? null,
+        main({ id: 'main', tabindex: -1, ...live?.attributes }, ...content),
         apiDrawer(visit),
       ),
     ),

@@ -16,7 +16,7 @@ export const KEY_COLUMNS: readonly Column[] = [
   ['Last used', 'number'],
   ['Expires', 'number wide-only'],
   ['Created', 'number wide-only'],
-  ['', 'number'],
+  ['Actions', 'number'],
 ];
 
 const mayDo = ({ read_only, role }: Key): string => [role ?? 'as its owner', ...(read_only ? ['read only'] : [])].join(', ');

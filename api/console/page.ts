@@ -13,8 +13,10 @@ type PageOf<T extends Answers> = {
   readonly permit: string;
   /** The navigation entry under which the page lies. */
   readonly nav: string;
-  /** The categories of streams whose events change the page. */
-  readonly categories?: readonly string[];
+  /** The categories of streams whose events change the page; `*` for all of them. */
+  readonly categories?: readonly string[] | '*';
+  /** Whether the page shows values that are no events, so that it asks for them again every two seconds. */
+  readonly polls?: true;
   /** Starts the calls of the page. The visitor sees the 404 page if the first one answers 403 or 404. */
   readonly asks: (visit: Visit) => Calls<T>;
   readonly title: (answers: T, visit: Visit) => string;

@@ -44,11 +44,11 @@ export type VisitDeps = { readonly app: Pick<Hono, 'request'>; readonly rows: Ro
 const CONSISTENCY_TOKEN = /^\d{1,20}:\d{1,20}$/;
 
 /**
- * Makes the reads wait until they show the change after which the browser was led to the page: that of the token in the
- * parameter `after`.
+ * Makes the reads wait until they show a change: the one after which the browser was led to the page, whose token is in
+ * the parameter `after`, or the one because of which a page is refreshed, whose token is in the Consistency-Token header.
  */
-const afterChange = (ask: Ask, query: URLSearchParams): Ask => {
-  const token = query.get('after') ?? '';
+const afterChange = (ask: Ask, query: URLSearchParams, header: string | undefined): Ask => {
+  const token = header ?? query.get('after') ?? '';
   if (!CONSISTENCY_TOKEN.test(token)) return ask;
   return (row, sent, options) => ask(row, sent, isRead(row) ? { headers: { 'consistency-token': token, ...options?.headers } } : options);
 };
@@ -86,6 +86,7 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
     ask: afterChange(
       atTime(ask, asOf, (summary) => present.push(summary)),
       url.searchParams,
+      c.req.header('consistency-token'),
     ),
     rows,
     calls,

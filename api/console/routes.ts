@@ -14,6 +14,7 @@ import {
   unknownPage,
 } from './answers.ts';
 import { framed } from './frame.ts';
+import { liveOf } from './live.ts';
 import type { Page } from './page.ts';
 import { emptyState } from './parts/empty-state.ts';
 import { type Child, tags } from './parts/tags.ts';
@@ -82,7 +83,8 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   const title = page.title(answers, visit);
   const trail = page.trail?.(visit) ?? [];
   const content: readonly Child[] = page.view(answers, visit);
-  const html = await inTime(deps, visit, { title, nav: page.nav, trail, content });
+  const live = liveOf(page, visit, Object.values(answers));
+  const html = await inTime(deps, visit, { title, nav: page.nav, trail, content, live });
   const isBadTime = visit.asOf === null && visit.query.has('as_of');
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };

@@ -46,6 +46,11 @@ export type Runtime = {
    */
   readonly authenticate: (c: Context, options?: { readonly inSuspendedTenant?: true }) => Promise<Principal>;
   /**
+   * Identifies the caller of a request again, while its response is still being sent. Counts against no rate limit.
+   * @throws Refusal unauthorized, key_expired, key_owner_inactive
+   */
+  readonly identify: (c: Context) => Promise<Principal>;
+  /**
    * Checks that the caller may use the route. Returns 'guest' for a super-admin who is not a member of the tenant.
    * @throws Refusal forbidden, not_found, tenant_suspended
    */

@@ -26,7 +26,7 @@ const CONSOLE = join(import.meta.dirname, '../../api/console');
 /** The files that make up the style sheet, in this order. Later layers take precedence. */
 const STYLES = [
   'tokens', 'base', 'frame', 'parts', 'lists', 'details', 'forms', 'audit', 'access', 'chart', 'sessions', 'costs', 'steps', 'integrations',
-  'deliveries', 'time', 'sign-in',
+  'deliveries', 'time', 'live', 'sign-in',
 ] as const; // biome-ignore format: a list of names
 const DIGEST_CHARACTERS = 16;
 
@@ -59,10 +59,11 @@ const FAVICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><re
 const contents = async (): Promise<readonly (readonly [string, Asset['type'], string | Buffer])[]> => {
   const modules: readonly string[] = (await readdir(join(CONSOLE, 'browser'))).filter((file) => file.endsWith('.mjs'));
   const styles = await Promise.all(STYLES.map((name) => readFile(join(CONSOLE, 'style', `${name}.css`), 'utf8')));
-  const [geist, mono, relativeTime, sprite] = await Promise.all([
+  const [geist, mono, relativeTime, morph, sprite] = await Promise.all([
     packageFile('@fontsource-variable/geist', 'files/geist-latin-wght-normal.woff2'),
     packageFile('@fontsource-variable/geist-mono', 'files/geist-mono-latin-wght-normal.woff2'),
     mainFolderFile('@github/relative-time-element', 'bundle.js'),
+    readFile(require.resolve('idiomorph/dist/idiomorph.min.js')),
     iconSprite(),
   ]);
   const own = await Promise.all(
@@ -75,6 +76,8 @@ const contents = async (): Promise<readonly (readonly [string, Asset['type'], st
     ['icons.svg', 'image/svg+xml', sprite],
     ['favicon.svg', 'image/svg+xml', FAVICON],
     ['relative-time.js', 'text/javascript', relativeTime],
+    // The package minifies only its classic script.
+    ['idiomorph.mjs', 'text/javascript', `${morph}\nexport { Idiomorph };`],
     ...own,
   ];
 };

@@ -69,13 +69,14 @@ const unexpectedError =
   };
 
 type RuntimeParts = Pick<ApplicationOptions, 'log' | 'cache' | 'reads' | 'logger' | 'address'> &
-  Pick<Runtime, 'authenticate' | 'authorize'> & {
+  Pick<Runtime, 'authenticate' | 'identify' | 'authorize'> & {
     readonly context: ReturnType<typeof createContextFactory>;
     readonly now: () => number;
   };
 
-const createRuntime = ({ log, cache, reads, logger, address, authenticate, authorize, context, now }: RuntimeParts): Runtime => ({
+const createRuntime = ({ log, cache, reads, logger, address, authenticate, identify, authorize, context, now }: RuntimeParts): Runtime => ({
   authenticate,
+  identify,
   authorize,
   context: (request) => context(request),
   runIdempotent: createRunIdempotent({ log, context, now }),
@@ -126,10 +127,10 @@ export const createApplication = ({ now = Date.now, ...parts }: ApplicationOptio
     now,
   });
 
-  const { authenticate, byCookie, attempt } = requestAuthentication({ authenticator, cookies, address, limits, now });
+  const { authenticate, identify, byCookie, attempt } = requestAuthentication({ authenticator, cookies, address, limits, now });
   const refusals = accessRefusalWriter({ log, logger, now: () => new Date(now()).toISOString(), address });
 
-  const runtime = createRuntime({ log, cache, reads, logger, address, authenticate, authorize, context, now });
+  const runtime = createRuntime({ log, cache, reads, logger, address, authenticate, identify, authorize, context, now });
   const app = createApp({
     operations: parts.operations,
     runtime,

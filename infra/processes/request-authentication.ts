@@ -21,6 +21,8 @@ export type RequestAuthentication = {
    * @throws Refusal unauthorized, forbidden, tenant_suspended, rate_limited …
    */
   readonly authenticate: Runtime['authenticate'];
+  /** Identifies the caller like `authenticate`, but counts against no rate limit. @throws Refusal unauthorized, forbidden … */
+  readonly identify: Runtime['identify'];
   /** Identifies the caller by the cookie alone. @throws Refusal unauthorized, forbidden, rate_limited … */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
   /**
@@ -66,8 +68,17 @@ export const requestAuthentication = ({
     return withinLimits(c, cookie, () => authenticator.byCookie(cookie ?? ''));
   };
 
+  const identify: Runtime['identify'] = async (c) => {
+    const authorization = c.req.header('authorization');
+    const cookie = authorization === undefined ? cookies.session(c) : undefined;
+    const principal = await (cookie === undefined ? authenticator.byHeader(authorization) : authenticator.byCookie(cookie));
+    assertNotSuspended(principal);
+    return principal;
+  };
+
   return {
     byCookie,
+    identify,
     authenticate: async (c, { inSuspendedTenant = false } = {}) => {
       const authorization = c.req.header('authorization');
       if (authorization === undefined && cookies.session(c) !== undefined) return byCookie(c);

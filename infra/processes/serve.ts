@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { mountAuditExport } from '../../api/audit/audit-export.ts';
+import { type ChangeStreams, mountTenantChanges } from '../../api/audit/tenant-changes.ts';
 import { mountPaymentWebhook } from '../../api/billing/payment-webhook.ts';
 import { mountOAuthCallback } from '../../api/credentials/oauth-callback.ts';
 import { openapi } from '../../api/http/openapi.ts';
@@ -220,12 +221,14 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
   const address = clientAddress(config.trustedProxies);
   const skillCalls = skillCallPorts({ log, vault, cache, logger, deliveries: ports });
   let document: unknown;
+  let changeStreams: ChangeStreams | undefined;
 
   const plainRoutes: ApplicationOptions['plainRoutes'] = (app, runtime, attempt) => {
     mountInboundWebhook(app, { ports, address, publicUrl });
     mountSkillCalls(app, { ports: skillCalls, address });
     mountDeliveryBodies(app, runtime, storedDelivery);
     mountAuditExport(app, runtime);
+    changeStreams = mountTenantChanges(app, runtime);
     mountOAuthCallback(app, runtime, { oauth, publicUrl, attempt });
     mountPaymentWebhook(app, runtime, { secrets: config.stripeWebhookSecret ?? [] });
     const findVirus = config.clamavUrl ? createVirusScan(config.clamavUrl) : null;
@@ -273,6 +276,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     port: server.port,
     close: async () => {
       await warming.close();
+      changeStreams?.close();
       await server.close();
       await receiver?.close();
       metrics.close();

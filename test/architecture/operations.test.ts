@@ -27,6 +27,7 @@ const FURTHER = [
   'GET    /tenant/{tenant_id}/agents/{agent_id}/budget/usage',
   'GET    /tenant/{tenant_id}/audit-logs/keys',
   'GET    /tenant/{tenant_id}/billing/costs',
+  'GET    /tenant/{tenant_id}/changes',
   'GET    /tenant/{tenant_id}/deliveries/problems',
   'GET    /tenant/{tenant_id}/deliveries/summary',
   'GET    /tenant/{tenant_id}/diff',

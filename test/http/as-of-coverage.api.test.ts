@@ -47,6 +47,7 @@ const READS_WITHOUT_AS_OF: Readonly<Record<string, string>> = {
   listModels: 'the platform’s models, which belong to no tenant',
   listAuditLogs: 'the log itself: `to` ends it',
   exportAuditLogs: 'the log itself: `to_position` ends it',
+  streamTenantChanges: 'what changes from now on',
   readAgentHistory: 'all times at once',
   readSkillHistory: 'all times at once',
   readToolHistory: 'all times at once',
@@ -147,7 +148,7 @@ test('an as-of read of the current state returns the same body as the read witho
 });
 
 test("every JSON response to a read of a tenant's data has the header Projection-Position", async () => {
-  const bytes = ['exportAuditLogs', 'getDeliveryBody', 'getFile', 'getMailAttachment'];
+  const bytes = ['exportAuditLogs', 'streamTenantChanges', 'getDeliveryBody', 'getFile', 'getMailAttachment'];
   for (const call of tenantReads.filter(({ operationId }) => !bytes.includes(operationId))) {
     const answer = await send(`${pathOf(call)}${call.path.endsWith('/diff') ? '?from=0:0' : ''}`);
     assert.is(answer.status, 200, `${call.operationId}: ${answer.text}`);

@@ -6249,6 +6249,20 @@ order by
 limit
   1;
 
+-- changesAfter: call
+select
+  "entry"."category",
+  "entry"."place"
+from
+  "audit"."audit_logs" as "entry"
+where
+  "entry"."tenant_id" = $1
+  and "entry"."place" > $2
+order by
+  "entry"."place" desc
+limit
+  500;
+
 -- leavesBetween: call
 select
   "entry"."leaf",

@@ -6,7 +6,8 @@
  * permission is required on the agent of the session in the path; `of starter`: and only who has started the session
  * has access. `on reservation`: for all but the runner, there is no such resource. `in a tenant of the caller`: the
  * path contains no tenant, and the agent is looked for in the tenants in which the credential is valid. `of a user`:
- * runners and API keys with a lesser role than that of their owner are refused. `but runners`: runners are refused.
+ * runners and API keys with a lesser role than that of their owner are refused. `but runners`: runners are refused. `but
+ * guests`: super-admins who are not members are refused, even if the tenant is open to them.
  * `naming an agent`: the body names an agent, and for callers who may not see it, there is none.
  */
 const TABLE = `
@@ -75,6 +76,7 @@ POST   /tenant/{tenant_id}/agents/{agent_id}/runner-credentials         agent:se
 DELETE /tenant/{tenant_id}/agents/{agent_id}/runner-credentials/{id}    agent:settings:write
 GET    /tenant/{tenant_id}/audit-logs                                   tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/export                            tenant:audit:read
+GET    /tenant/{tenant_id}/changes                                      tenant:read but guests
 GET    /tenant/{tenant_id}/audit-logs/heads                             tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/keys                              tenant:audit:read
 GET    /tenant/{tenant_id}/audit-logs/proof                             tenant:audit:read
@@ -225,13 +227,14 @@ export type Rule = {
   readonly inAnyTenant: boolean;
   readonly ofUser: boolean;
   readonly notRunners: boolean;
+  readonly notGuests: boolean;
   readonly namesAgent: boolean;
 };
 
 const ruleOf = (text: string): Rule => ({
   all: text
     .replace(
-      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners| naming an agent/g,
+      / \+ runner only| \+ runner| in body| on delivery| on session| on reservation| of starter| in a tenant of the caller| of a user| but runners| but guests| naming an agent/g,
       '',
     )
     .split(' & '),
@@ -245,6 +248,7 @@ const ruleOf = (text: string): Rule => ({
   inAnyTenant: text.includes('in a tenant of the caller'),
   ofUser: text.includes('of a user'),
   notRunners: text.includes('but runners'),
+  notGuests: text.includes('but guests'),
   namesAgent: text.includes('naming an agent'),
 });
 

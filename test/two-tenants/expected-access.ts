@@ -175,6 +175,7 @@ const statusesByRule = (who: PrincipalName, rule: Rule, target: Target): readonl
   if (rule.inAnyTenant && !(who in HOLDERS)) return [404];
   if (first === 'platform') return [who === 'super-admin' || who === 'guest' ? 200 : 403];
   if (rule.runner && who === 'runner' && target.tenant === 'own' && (rule.onDelivery || target.agent === 'own')) return [200];
+  if (rule.notGuests && who === 'guest' && target.tenant === 'own') return [403];
   const required = rule.inBody ? ['tenant:read', ...rule.all] : rule.all;
   const refusedStatus = required.map((permission) => statusInTenant(who, permission, target)).find((status) => status !== 200);
   if (rule.runnerOnly) return [refusedStatus ?? 403];

@@ -59,7 +59,7 @@ const toolRow = ({ tool_id, is_enabled, created_at }: Tool, names: Names, { visi
 const grantedTable = (title: string, rows: readonly Child[], grant: Child): Child =>
   div(
     { class: 'stack' },
-    tableOf(title, [[title], ['State'], ['Since', 'number wide-only'], ['', 'number']], rows),
+    tableOf(title, [[title], ['State'], ['Since', 'number wide-only'], ['Actions', 'number']], rows),
     div({ class: 'actions' }, grant),
   );
 

@@ -18,7 +18,7 @@ import { ago, exact } from '../parts/time.ts';
 import type { Rows } from '../rows.ts';
 import { tenantPath, type Visit, withQuery } from '../visit.ts';
 
-const { a, div, span, ol, li, details, summary, code, h3 } = tags;
+const { a, div, span, ol, li, details, summary, code, h2 } = tags;
 
 type Entry = ReplyOf<Rows['listAuditLogs']>[number];
 
@@ -53,15 +53,15 @@ const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): rea
   if (!answer.ok) return [problemPanel(answer.problem)];
   const { data, metadata, causes, effects, resources } = answer.value;
   return [
-    h3(null, 'Data'),
+    h2(null, 'Data'),
     jsonTree(data),
-    h3(null, 'Metadata'),
+    h2(null, 'Metadata'),
     jsonTree(metadata),
-    h3(null, 'Causes'),
+    h2(null, 'Causes'),
     eventLinks(causes, at, 'It names no event as its cause.'),
-    h3(null, 'Effects'),
+    h2(null, 'Effects'),
     eventLinks(effects, at, 'No event names it as its cause.'),
-    h3(null, 'Resources'),
+    h2(null, 'Resources'),
     resourceLinks(resources, at),
   ];
 };
@@ -116,7 +116,7 @@ export const auditPage = page({
   path: '/console/t/:tenant_id/audit',
   permit: 'tenant:audit:read',
   nav: 'Audit log',
-  categories: ['agent', 'tenant', 'integration', 'skill', 'tool', 'apikey', 'audit'],
+  categories: '*',
   asks: (visit) => {
     const tenant_id = visit.params.tenant_id!;
     const entry = visit.query.get('entry');

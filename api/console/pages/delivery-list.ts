@@ -113,8 +113,11 @@ export const deliveryListPage = page({
       isBare
         ? null
         : panel(summary, (value) => deliveryChart(value, title, (start, end) => withQuery(visit, { from: start, to: end, cursor: null }))),
-      div({ class: 'toolbar' }, states(visit, summary.ok ? summary.value.outcomes : null)),
-      isBare ? null : filterForm(visit.path, FIELDS, valuesIn(visit.query, FIELD_NAMES), kept),
+      div(
+        { class: 'toolbar' },
+        states(visit, summary.ok ? summary.value.outcomes : null),
+        isBare ? null : filterForm(visit.path, FIELDS, valuesIn(visit.query, FIELD_NAMES), kept),
+      ),
       list(),
       pager(deliveries, !visit.query.has('cursor'), (next) => withQuery(visit, { cursor: next })),
     ];

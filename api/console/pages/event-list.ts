@@ -88,7 +88,7 @@ export const eventListPage = page({
   path: '/console/t/:tenant_id/events',
   permit: 'tenant:audit:read',
   nav: 'Events',
-  categories: ['agent', 'delivery', 'session', 'tenant', 'integration', 'skill', 'tool'],
+  categories: '*',
   asks: (visit) => {
     const sent = { ...valuesIn(visit.query, [...NAMES, 'cursor']), order: orderOf(visit), tenant_id: visit.params.tenant_id! };
     return { events: visit.ask(visit.rows.listEvents, sent as never) };

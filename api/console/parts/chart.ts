@@ -100,7 +100,14 @@ const drawing = (chart: Chart, scale: Scale) => {
   const lines = Array.from({ length: GRID_LINES }, (_, n) => rounded((n / GRID_LINES) * HEIGHT));
   return svg(
     'svg',
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-labelledby': `${id}-title`, class: 'chart-bars' },
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: 'none',
+      // An image must not contain links.
+      role: buckets.some(({ href }) => href !== undefined) ? 'group' : 'img',
+      'aria-labelledby': `${id}-title`,
+      class: 'chart-bars',
+    },
     svg('title', { id: `${id}-title` }, title),
     svg('defs', {}, ...series.map((one, index) => patternOf(id, one, index))),
     ...lines.map((y) => svg('path', { d: `M0 ${y}H${WIDTH}`, class: 'grid-line' })),

@@ -1,0 +1,79 @@
+import type { Change } from './change-watch.ts';
+
+const HEARTBEAT_MS = 15_000;
+/** The time between two messages of one category: at most four messages a second. */
+const MIN_INTERVAL_MS = 250;
+const RETRY_MS = 2_000;
+/** As many messages may wait for a slow reader. Later changes are sent when it has read them. */
+const MAX_WAITING = 64;
+
+const HEARTBEAT = 'event: heartbeat\ndata: {}\n\n';
+
+/** A stream of server-sent events about changes. */
+export type EventStream = {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Sends one message for each category, the newest change only. */
+  readonly send: (changes: readonly Change[]) => void;
+  readonly end: () => void;
+};
+
+/** Opens a stream. `onEnd` is called once, when the stream ends or its reader leaves. */
+export const openEventStream = (onEnd: () => void, now: () => number = Date.now): EventStream => {
+  const encoder = new TextEncoder();
+  const waiting = new Map<string, string>();
+  const sentAt = new Map<string, number>();
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  const write = (text: string): void => controller.enqueue(encoder.encode(text));
+
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (isOver) return;
+    let delay = Number.POSITIVE_INFINITY;
+    for (const [category, token] of waiting) {
+      if ((controller.desiredSize ?? 0) <= 0) return;
+      const left = (sentAt.get(category) ?? Number.NEGATIVE_INFINITY) + MIN_INTERVAL_MS - now();
+      delay = left > 0 ? Math.min(delay, left) : delay;
+      if (left > 0) continue;
+      waiting.delete(category);
+      sentAt.set(category, now());
+      write(`event: ${category}\nid: ${token}\ndata: {}\n\n`);
+    }
+    if (waiting.size > 0) timer = setTimeout(flush, delay).unref();
+  };
+
+  const heartbeat = setInterval(() => (controller.desiredSize ?? 0) > 0 && write(HEARTBEAT), HEARTBEAT_MS).unref();
+
+  const finish = (): boolean => {
+    if (isOver) return false;
+    isOver = true;
+    clearInterval(heartbeat);
+    clearTimeout(timer);
+    onEnd();
+    return true;
+  };
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (given) => {
+        controller = given;
+        write(`retry: ${RETRY_MS}\n${HEARTBEAT}`);
+      },
+      pull: flush,
+      cancel: () => void finish(),
+    },
+    { highWaterMark: MAX_WAITING },
+  );
+
+  return {
+    body,
+    send: (changes) => {
+      for (const { category, token } of changes) waiting.set(category, token);
+      flush();
+    },
+    end: () => void (finish() && controller.close()),
+  };
+};

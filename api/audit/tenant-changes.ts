@@ -1,0 +1,129 @@
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { isId25 } from '../../domain/id.ts';
+import { callerOf, type Principal } from '../../domain/principal.ts';
+import { notFound, Refusal } from '../../domain/refusal.ts';
+import { parseQuery } from '../http/mount.ts';
+import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
+import { PROBLEMS } from '../http/problem.ts';
+import type { Runtime } from '../http/runtime.ts';
+import { CHANGE_CATEGORIES, createChangeWatch } from './change-watch.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
+
+const MAX_STREAMS = 20;
+const RECHECK_MS = 1_000;
+
+const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+const Query = z.strictObject({
+  after: z.string().max(64).optional().meta({
+    description: 'A Consistency-Token: the stream begins with what changed after it. The header `Last-Event-ID` takes precedence',
+  }),
+});
+
+/** The open streams of this process. */
+export type ChangeStreams = {
+  /** The number of open streams. */
+  readonly count: () => number;
+  /** Ends all streams. Afterwards, no stream can be opened. */
+  readonly close: () => void;
+};
+
+type Streams = Map<EventStream, string>;
+type Deps = { readonly runtime: Runtime; readonly streams: Streams; readonly isClosed: () => boolean };
+
+const shuttingDown = (): Refusal => new Refusal('unavailable', 'This process is shutting down: connect again', { retryAfter: 1 });
+
+/**
+ * Checks that the caller may read the tenant as a member. A super-admin who is not a member is refused, because their
+ * reads are recorded and a stream would be one without an end.
+ * @throws Refusal unauthorized, forbidden, not_found, tenant_suspended
+ */
+const assertMember = async (runtime: Runtime, principal: Principal, tenant_id: string): Promise<void> => {
+  if (!isId25(tenant_id)) throw notFound();
+  if ((await runtime.authorize(principal, 'tenant:read', { tenant_id })) === 'guest')
+    throw new Refusal('forbidden', 'Changes are streamed to members of the tenant only: each read of a super-admin is recorded');
+};
+
+/** Whether a failed check means that the caller may no longer read, rather than that the check could not be made. */
+const isRefused = (error: unknown): boolean => error instanceof Refusal && [401, 403, 404].includes(PROBLEMS[error.code].status);
+
+/** Ends a stream as soon as its caller may not read the tenant any more. Returns the function that stops the checks. */
+const checkEachSecond = (c: Context, { runtime }: Deps, tenant_id: string, end: () => void): (() => void) => {
+  let isChecking = false;
+  const timer = setInterval(async () => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      await assertMember(runtime, await runtime.identify(c), tenant_id);
+    } catch (error) {
+      if (isRefused(error)) end();
+    }
+    isChecking = false;
+  }, RECHECK_MS).unref();
+  return () => clearInterval(timer);
+};
+
+const streamChanges = (deps: Deps) => {
+  const { runtime, streams, isClosed } = deps;
+  const changes = createChangeWatch(runtime.reads);
+  return async (c: Context): Promise<Response> => {
+    const principal = await runtime.authenticate(c);
+    const { tenant_id = '' } = c.req.param();
+    await assertMember(runtime, principal, tenant_id);
+    const { after } = parseQuery(c, Query);
+    if (isClosed()) throw shuttingDown();
+    if (c.req.method === 'HEAD') return c.body(null, 200, HEADERS);
+    const caller = callerOf(principal);
+    if ([...streams.values()].filter((one) => one === caller).length >= MAX_STREAMS)
+      throw new Refusal('rate_limited', `A caller can have at most ${MAX_STREAMS} open streams of changes`, { retryAfter: 1 });
+    const onEnd: (() => void)[] = [];
+    const stream = openEventStream(() => {
+      streams.delete(stream);
+      for (const stop of onEnd) stop();
+    });
+    streams.set(stream, caller);
+    onEnd.push(checkEachSecond(c, deps, tenant_id, stream.end));
+    onEnd.push(changes.watch(tenant_id, c.req.header('last-event-id') ?? after, stream.send));
+    return c.body(stream.body as never, 200, HEADERS);
+  };
+};
+
+const routes = [
+  plainRoute({
+    method: 'get',
+    path: '/tenant/:tenant_id/changes',
+    operationId: 'streamTenantChanges',
+    summary: 'Stream what changes in the tenant',
+    description: `Requires the permission \`tenant:read\`, as a member of the tenant. Each message of the stream (server-sent events) says that lists of the tenant can have changed: \`event\` is the category of the streams of the new events, \`id\` the Consistency-Token of the newest one, and \`data\` is always \`{}\`. A category has at most four messages a second. A \`heartbeat\` without an id follows every 15 seconds. \`Last-Event-ID\` resumes; if the service cannot tell what has changed since, it sends a message for every category. The stream ends when the caller may no longer read the tenant. A caller can have ${MAX_STREAMS} streams. The categories: ${CHANGE_CATEGORIES.map((name) => `\`${name}\``).join(', ')}.`,
+    tag: 'Audit',
+    query: Query,
+    parameters: [headerParameter('Last-Event-ID', 'The `id` of the last message that the client got', false)],
+    responses: {
+      200: {
+        description: 'The stream',
+        content: {
+          'text/event-stream': { schema: { type: 'string' }, example: 'event: delivery\nid: 48211:48211\ndata: {}\n\n' },
+        },
+      },
+    },
+    problems: [400, 401, 403, 404, 422, 429, 503],
+    handler: streamChanges,
+  }),
+];
+
+/** Adds the route of the streams. Close them before the server, which waits for open responses. */
+export const mountTenantChanges = (app: Hono, runtime: Runtime): ChangeStreams => {
+  const streams: Streams = new Map();
+  let isOver = false;
+  mountPlainRoutes(app, routes, { runtime, streams, isClosed: () => isOver });
+  return {
+    count: () => streams.size,
+    close: () => {
+      isOver = true;
+      for (const stream of [...streams.keys()]) stream.end();
+    },
+  };
+};
+
+export const tenantChangePaths = documentPlainRoutes(routes);

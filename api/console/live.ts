@@ -1,0 +1,66 @@
+import { CHANGE_CATEGORIES } from '../audit/change-watch.ts';
+import type { Answer } from '../http/ask.ts';
+import type { Page } from './page.ts';
+import { icon } from './parts/icon.ts';
+import { type Child, tags } from './parts/tags.ts';
+import { type Visit, withQuery } from './visit.ts';
+
+const { button, span, a, div } = tags;
+
+/** How a page is kept up to date: attributes of its main part, and what the top of the page shows about it. */
+export type Live = { readonly attributes: Readonly<Record<string, string>>; readonly state: Child; readonly notices: Child };
+
+const POLL_MS = 2_000;
+
+const compareTokens = (one: string, other: string): number => {
+  const [a = 0n, b = 0n] = [one, other].map((token) => BigInt(token.split(':')[0] ?? 0));
+  return a < b ? -1 : a > b ? 1 : 0;
+};
+
+/** The earliest of the positions that the answers of a page show: nothing before it is missing. Null if none is known. */
+const shownPosition = (answers: readonly (Answer<unknown> | null)[]): string | null =>
+  answers
+    .flatMap((answer) => (answer?.position ? [answer.position] : []))
+    .toSorted(compareTokens)
+    .at(0) ?? null;
+
+/** The button that shows whether the page follows the changes, and pauses it. Without script it stays hidden. */
+const stateButton = () =>
+  button(
+    { type: 'button', id: 'live', class: 'ghost live', hidden: true, 'data-state': 'connecting', 'data-hotkey': '.', title: 'Pause (.)' },
+    span({ class: 'live-dot', 'aria-hidden': 'true' }),
+    span({ 'data-label': '' }, 'Connecting'),
+  );
+
+/** What `live.mjs` shows above the content: that there are new rows, and that the session has ended. */
+const notices = (returnTo: string) =>
+  div(
+    { class: 'live-notices' },
+    button({ type: 'button', id: 'live-new', class: 'live-new', hidden: true }, icon('arrow-up'), span({ 'data-label': '' }, 'New')),
+    div(
+      { id: 'live-ended', class: 'note', role: 'alert', hidden: true },
+      icon('info'),
+      span(null, 'The session has ended, so this page is no longer kept up to date. '),
+      a({ href: returnTo }, 'Sign in and return'),
+    ),
+    span({ id: 'live-status', class: 'hidden', role: 'status' }, ''),
+  );
+
+/**
+ * Decides how a page of the present is kept up to date: by the stream of changes of the tenant or, for values that are
+ * no events, by asking again every two seconds. Null for a page that does not change by itself.
+ */
+export const liveOf = (page: Page, visit: Visit, answers: readonly (Answer<unknown> | null)[]): Live | null => {
+  if (visit.asOf !== null) return null;
+  const refresh = withQuery(visit, {});
+  const shown = { state: stateButton(), notices: notices(refresh) };
+  if (page.polls) return { attributes: { 'data-refresh': refresh, 'data-poll': String(POLL_MS) }, ...shown };
+  const { tenant_id } = visit.params;
+  if (!page.categories || !tenant_id) return null;
+  // Each read of a super-admin who is not a member is recorded, so a page must not read by itself.
+  if (!visit.tenant) return { attributes: {}, state: span({ class: 'quiet live-off' }, 'Not live: each read is recorded'), notices: null };
+  const after = shownPosition(answers);
+  const stream = `/tenant/${tenant_id}/changes${after === null ? '' : `?after=${encodeURIComponent(after)}`}`;
+  const categories = (page.categories === '*' ? CHANGE_CATEGORIES : page.categories).join(' ');
+  return { attributes: { 'data-refresh': refresh, 'data-stream': stream, 'data-categories': categories }, ...shown };
+};

@@ -1,0 +1,131 @@
+// limit: 180
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listen } from '../../infra/http/listen.ts';
+import { browserTest } from '../fixtures/browser-test.ts';
+import { chromiumPath, launchChromium, openPage } from '../fixtures/chromium.ts';
+import { createAgent, createIntegration, deliver, startConsole } from '../fixtures/console-platform.ts';
+import { loadFactor } from '../fixtures/load-factor.ts';
+
+const TIMEOUT_MS = 15_000;
+
+const stage = async () => {
+  const p = await startConsole();
+  const integration = await createIntegration(p, await createAgent(p, 'Reviewer'));
+  for (let index = 0; index < 30; index++) await deliver(p, integration, 'push', { index });
+  await p.waitForProjections();
+  const server = await listen(p.app, { host: '127.0.0.1', port: 0 });
+  const browser = await launchChromium(server.port);
+  return { p, integration, server, browser };
+};
+const given = chromiumPath() === undefined ? null : await stage();
+
+const timeout = () => ({ timeout: TIMEOUT_MS * loadFactor() });
+const rowOf = (id: string | undefined) => `#main [data-id="${id}"]`;
+
+/** Opens a page of the tenant, and waits until it follows the changes. */
+const openLive = async (path: string, cookie = given!.p.cookie) => {
+  const { browser, p } = given!;
+  const opened = await openPage(browser, cookie, { viewport: { width: 1280, height: 700 } });
+  await opened.page.goto(`${p.base}${path}`);
+  await opened.page.waitForSelector('#live[data-state="live"]', timeout());
+  return opened;
+};
+
+browserTest('a new delivery appears on the list without a reload, and an open menu stays open', async () => {
+  const { p, integration } = given!;
+  const { page, faults } = await openLive('/deliveries');
+  await page.click('.switcher summary');
+  const sentAt = Date.now();
+  const { id } = await deliver(p, integration, 'issues', { live: true });
+  await page.waitForSelector(rowOf(id), timeout());
+  console.log(`a new delivery is shown after ${Date.now() - sentAt} ms`);
+  assert.ok(await page.evaluate(`document.querySelector('.switcher').open`));
+  assert.ok((await page.isHidden('#live-ended')) && (await page.isHidden('#live-new')));
+  assert.equal(faults.found, []);
+  await page.context().close();
+});
+
+browserTest('a detail page keeps its open details, its scroll position and the focus while it is redrawn', async () => {
+  const { p, integration } = given!;
+  const { id } = await deliver(p, integration, 'push', { nested: { deep: { list: Array.from({ length: 80 }, (_, n) => n) } } });
+  await p.waitForProjections();
+  const { page, faults } = await openLive(`/deliveries/${id}`);
+  await page.evaluate(`for (const one of document.querySelectorAll('#main details')) one.open = true; scrollTo(0, 300)`);
+  const before = (await page.evaluate(`[document.querySelectorAll('#main details[open]').length, scrollY]`)) as number[];
+  assert.ok(before[0]! > 0 && before[1]! > 0, `the page has details and can be scrolled: ${before}`);
+  const redrawn = page.waitForResponse((response) => response.url().endsWith(`/deliveries/${id}`), timeout());
+  await deliver(p, integration, 'push', { another: true });
+  await redrawn;
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(`[document.querySelectorAll('#main details[open]').length, scrollY]`), before);
+  assert.equal(faults.found, []);
+  await page.context().close();
+});
+
+browserTest('a list that is scrolled down collects new rows in a button, which shows them at the top', async () => {
+  const { p, integration } = given!;
+  const { page } = await openLive('/deliveries');
+  await page.evaluate(`scrollTo(0, 500)`);
+  const { id } = await deliver(p, integration, 'push', { collected: true });
+  await page.waitForSelector('#live-new:not([hidden])', timeout());
+  assert.is(await page.textContent('#live-new'), '1 new');
+  assert.is(await page.$(rowOf(id)), null);
+  await page.click('#live-new');
+  await page.waitForSelector(rowOf(id), timeout());
+  assert.is(await page.evaluate('scrollY'), 0);
+  assert.ok(await page.isHidden('#live-new'));
+  await page.context().close();
+});
+
+browserTest('the key `.` pauses a page, which then does not change until it is pressed again', async () => {
+  const { p, integration } = given!;
+  const { page } = await openLive('/deliveries');
+  await page.keyboard.press('.');
+  await page.waitForSelector('#live[data-state="paused"]', timeout());
+  const { id } = await deliver(p, integration, 'push', { paused: true });
+  await p.waitForProjections();
+  await page.waitForTimeout(1_500);
+  assert.is(await page.$(rowOf(id)), null);
+  await page.keyboard.press('.');
+  await page.waitForSelector(rowOf(id), timeout());
+  await page.context().close();
+});
+
+browserTest('a page whose session has ended elsewhere says so, with a link that leads to the sign-in and back', async () => {
+  const { p } = given!;
+  const cookie = await p.signIn();
+  const { page } = await openLive('/agents', cookie);
+  const left = await p.send('POST', '/auth/logout', {
+    key: '',
+    headers: { cookie, origin: 'http://annals.test', 'sec-fetch-site': 'same-origin' },
+  });
+  assert.is(left.status, 204);
+  await page.waitForSelector('#live-ended:not([hidden])', timeout());
+  await page.click('#live-ended a');
+  await page.waitForURL(/\/console\/sign-in/, timeout());
+  assert.match(page.url(), /return_to=/);
+  await page.context().close();
+});
+
+browserTest('a text that is being typed into a filter stays while the page is redrawn', async () => {
+  const { p, integration } = given!;
+  const { page } = await openLive('/agents');
+  const field = await page.$('#main form input:not([type="hidden"])');
+  assert.ok(field, 'the list has a filter');
+  await field.fill('review');
+  const redrawn = page.waitForResponse((response) => response.url().endsWith('/agents'), timeout());
+  await createAgent(p, `Another ${integration.slice(0, 4)}`);
+  await redrawn;
+  await page.waitForTimeout(300);
+  assert.is(await field.inputValue(), 'review');
+  await page.context().close();
+});
+
+test('the browser and the platform close', async () => {
+  await given?.browser.close();
+  await given?.p.close();
+  await given?.server.close();
+});
+
+test.run();
