@@ -1,7 +1,11 @@
 import { Idiomorph } from './idiomorph.mjs';
 
-/** The time between two refreshes, at least. */
+/**
+ * The time between two refreshes: the first change is shown at once. While changes go on, the time doubles up to the
+ * maximum, so that many open pages do not slow the platform down.
+ */
 const MIN_REFRESH_MS = 500;
+const MAX_REFRESH_MS = 4_000;
 /** The stream has a heartbeat every 15 s. After this silence the connection counts as lost. */
 const MAX_SILENCE_MS = 20_000;
 const RETRY_MS = 2_000;
@@ -22,6 +26,7 @@ let newestToken = '';
 let heardAt = Date.now();
 let lostSince = 0;
 let refreshedAt = 0;
+let interval = MIN_REFRESH_MS;
 let timer = 0;
 let isPaused = false;
 let isBusy = false;
@@ -136,23 +141,24 @@ const refresh = async () => {
 
 const schedule = () => {
   if (timer || isBusy || isPaused || isOver || document.hidden) return;
-  const pause = isStale && lostSince > 0 ? RETRY_MS : MIN_REFRESH_MS;
   timer = setTimeout(
     async () => {
       timer = 0;
       isBusy = true;
       isStale = false;
       refreshedAt = Date.now();
+      interval = Math.min(interval * 2, poll ? Number(poll) : MAX_REFRESH_MS);
       await refresh();
       isBusy = false;
       showState();
       if (isStale) schedule();
     },
-    Math.max(0, refreshedAt + pause - Date.now()),
+    Math.max(0, refreshedAt + (lostSince > 0 ? RETRY_MS : interval) - Date.now()),
   );
 };
 
 const onChange = () => {
+  if (!isStale && Date.now() - refreshedAt > 2 * interval) interval = MIN_REFRESH_MS;
   isStale = true;
   schedule();
 };
@@ -204,11 +210,13 @@ if (url) {
   if (button) button.hidden = false;
   button?.addEventListener('click', () => {
     isPaused = !isPaused;
+    interval = MIN_REFRESH_MS;
     if (!isPaused) onChange();
     showState();
   });
   newRows?.addEventListener('click', () => {
     mayMove = true;
+    interval = MIN_REFRESH_MS;
     scrollTo({ top: 0 });
     onChange();
   });
