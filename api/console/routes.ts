@@ -59,7 +59,7 @@ const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<st
   const { asOf, query } = visit;
   if (!visit.params.tenant_id) return framed(deps.assets, visit, frame);
   if (asOf === null) {
-    const message = query.has('as_of') ? 'This is no time and no position. The page shows the present.' : null;
+    const message = query.has('as_of') ? 'This is neither a time nor a position. The page shows the present.' : null;
     return framed(deps.assets, visit, { ...frame, timeEntry: timeEntry(visit, message) });
   }
   const present = [...visit.presentReads];

@@ -141,7 +141,7 @@ export const EXPLANATIONS: Readonly<Record<RefusalCode, Explanation>> = {
     when: 'The agent would spend more in this hour (UTC) than its hourly budget allows, or has spent it.',
     why: 'Limits keep the costs of an agent predictable. `limit_usd` is the budget, `left_usd` what is left of it.',
     what_to_do: 'Wait until `resets_at`, which `Retry-After` gives in seconds, reserve less, or raise the budget.',
-    detail: 'Of the hourly budget of 5 USD, 0.25 USD are left until 2026-03-14T10:00:00.000Z',
+    detail: 'Only 0.25 USD of the hourly budget of 5 USD are left until 2026-03-14T10:00:00.000Z',
   },
   headers_too_large: {
     when: 'The request has more than 200 headers, or more than 16 KiB of them.',

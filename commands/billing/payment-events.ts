@@ -23,7 +23,8 @@ const scheme = signatureSchemes.stripe;
  * the time `at`. @throws Refusal not_configured if there is no secret, unauthorized
  */
 export const assertSigned = ({ body, header }: PaymentEventRequest, secrets: readonly string[], at: string): void => {
-  if (secrets.length === 0) throw new Refusal('not_configured', 'STRIPE_WEBHOOK_SECRET is not set: events of payments are not received');
+  if (secrets.length === 0)
+    throw new Refusal('not_configured', 'STRIPE_WEBHOOK_SECRET is not set: events of the payment provider cannot be verified');
   const request = { body, header, url: () => '' };
   const isSigned = secrets.map((secret) => verifySignature(scheme, request, { current: scheme.key(secret), previous: null }).ok);
   if (!isSigned.includes(true) || !isFresh(scheme, request, at))

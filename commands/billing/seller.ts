@@ -11,7 +11,7 @@ import { type PaymentProvider, requireProvider } from './payment-provider.ts';
  * @throws Refusal forbidden
  */
 const sellerIdOf = ({ principal }: Ctx): string => {
-  if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: this credential is not that of a user');
+  if (principal.kind !== 'user') throw new Refusal('forbidden', 'Only a user can be a seller: use the credential of a user');
   if (principal.max_role !== undefined && principal.max_role !== 'OWNER')
     throw new Refusal('forbidden', 'The role of this API key is limited: use one without a limit');
   return principal.user_id;

@@ -102,7 +102,7 @@ const assertMaySendOut = (sender: Sender, { hasSmtp }: MailSettings): void => {
         ? `External mail of the agent ${agent.slug} is off: set external_mail_enabled`
         : 'External mail of the tenant is off: set external_mail_enabled',
     );
-  if (!hasSmtp) throw new Refusal('not_configured', 'SMTP_URL is not set: mail is sent to agents of the tenant only');
+  if (!hasSmtp) throw new Refusal('not_configured', 'SMTP_URL is not set: mail can be sent only to agents of the tenant');
 };
 
 /** Returns the mailboxes of the sender from which the message is sent. @throws Refusal conflict if one is paused */

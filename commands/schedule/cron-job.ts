@@ -152,7 +152,7 @@ const assertActive = async (ctx: Ctx, job: CronJob.CronJob): Promise<void> => {
   const target = job.target_kind === 'internal_agent' ? CronJob.targetAgentOf(job) : job.agent_id;
   for (const id of new Set([job.agent_id, target])) {
     const { status, is_active } = (await ctx.load(Agent, id)).state;
-    if (status !== 'live' || !is_active) throw conflict('', 'agent_inactive', 'The agent is inactive or deleted: no job of it fires');
+    if (status !== 'live' || !is_active) throw conflict('', 'agent_inactive', 'The agent is inactive or deleted, so its jobs do not fire');
   }
 };
 

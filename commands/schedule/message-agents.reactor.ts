@@ -44,7 +44,7 @@ export type MessagePorts = {
 const SETTLEMENT_ERRORS = {
   acknowledged: null,
   terminated: 'The runner of the agent failed',
-  max_deliveries: 'No runner of the agent has acknowledged the message, however often it was delivered',
+  max_deliveries: 'The message was delivered the maximum number of times, but no runner of the agent has acknowledged it',
 } as const satisfies Record<Settlement['outcome'], string | null>;
 
 const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -152,7 +152,7 @@ const exceeded = ({ limit_micros, at }: Budget, committed: number): Refusal => {
   const resets_at = hourEnd(at);
   const limit_usd = usdOf(limit_micros ?? 0);
   const left_usd = usdOf(Math.max(0, (limit_micros ?? 0) - committed));
-  return new Refusal('budget_exceeded', `Of the hourly budget of ${limit_usd} USD, ${left_usd} USD are left until ${resets_at}`, {
+  return new Refusal('budget_exceeded', `Only ${left_usd} USD of the hourly budget of ${limit_usd} USD are left until ${resets_at}`, {
     retryAfter: (Date.parse(resets_at) - Date.parse(at)) / 1_000,
     members: { limit_usd, left_usd, resets_at },
   });
@@ -225,7 +225,7 @@ export const settle =
     if (!reservation) throw notFound();
     if (reservation.settled_micros === settled_micros) return [];
     if (reservation.settled_micros !== null)
-      throw conflict('/amount_usd', 'already_settled', `The reservation is settled with ${usdOf(reservation.settled_micros)} USD`);
+      throw conflict('/amount_usd', 'already_settled', `The reservation is already settled, with ${usdOf(reservation.settled_micros)} USD`);
     const start = hourOfReservation(reservation_id);
     const after = withReservation(hour, { ...reservation, settled_micros });
     const data = { agent_id: budget.agent_id, hour: start, reservation_id, settled_micros };

@@ -100,7 +100,11 @@ export const publish =
   (listing: Listing): ListingEvent[] => {
     assertExists(listing, tenant_id);
     if (Object.hasOwn(listing.versions, version.version))
-      throw conflict('/version', 'version_exists', 'This version exists: a version never changes, so publish another one');
+      throw conflict(
+        '/version',
+        'version_exists',
+        'This version exists already, and a published version never changes: choose another version',
+      );
     return [{ type: 'ListingVersionPublished', data: version }];
   };
 

@@ -195,7 +195,10 @@ export const isFinal = (session: Session): boolean => session.status !== 'absent
 export const assertOpen = (session: Session, at: string): void => {
   assertExists(session);
   const status = isFinal(session) ? session.status : at >= session.expires_at ? 'expired' : null;
-  if (status) throw conflict('/path/session_id', 'session_ended', `The session has ended: it is ${status}`, { session_status: status });
+  if (status)
+    throw conflict('/path/session_id', 'session_ended', `The session has already ended, with the status ${status}`, {
+      session_status: status,
+    });
 };
 
 /** Starts a session. */

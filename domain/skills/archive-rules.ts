@@ -132,10 +132,13 @@ export const createUnpackedCounter = (archiveBytes: number) => {
       total += bytes;
       entry.unpacked += bytes;
       if (total > MAX_UNPACKED_BYTES)
-        throw badArchive('too_large_unpacked', `The files have more than ${MAX_UNPACKED_BYTES} bytes in total`);
+        throw badArchive('too_large_unpacked', `The unpacked files have more than ${MAX_UNPACKED_BYTES} bytes in total`);
       const isBomb = (unpacked: number, compressed: number) => unpacked > MIN_BOMB_BYTES && unpacked > compressed * MAX_COMPRESSION_RATIO;
       if (isBomb(total, archiveBytes) || isBomb(entry.unpacked, entry.compressed))
-        throw badArchive('compression_ratio', `The files are more than ${MAX_COMPRESSION_RATIO} times larger than their compressed data`);
+        throw badArchive(
+          'compression_ratio',
+          `The unpacked files are more than ${MAX_COMPRESSION_RATIO} times larger than their compressed data`,
+        );
     },
   };
 };

@@ -115,6 +115,10 @@ export const update =
 export const remove = (tool: Tool): ToolEvent[] => {
   assertExists(tool);
   if (tool.status === 'provided')
-    throw conflict('', 'of_connector', `The connector ${tool.connector} provides this tool: leave it out of the connector's tools`);
+    throw conflict(
+      '',
+      'of_connector',
+      `The connector ${tool.connector} provides this tool: to remove it, sync the connector's tools without it`,
+    );
   return [{ type: 'ToolRemoved', data: {} }];
 };

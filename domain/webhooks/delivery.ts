@@ -134,7 +134,7 @@ export const evolve = (delivery: Delivery, event: Recorded<DeliveryEvent>): Deli
 /** Checks that a delivery can be sent to a runner. @throws Refusal not_found, or conflict if it was blocked */
 export const assertDeliverable = ({ status, facts }: Delivery): void => {
   if (status === 'absent') throw notFound();
-  if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}): it is not for a runner`);
+  if (status === 'blocked') throw undeliverable(`The delivery was blocked (${facts?.reason}), so it cannot be sent to a runner`);
 };
 
 /** The types of the first events of deliveries that are sent to an agent. */

@@ -73,7 +73,7 @@ const presentedCertificate = ({ hostname, port }: URL): Promise<Presented> =>
 
 /** Checks the TLS certificate of PUBLIC_URL. @throws if it cannot be read */
 export const checkCertificate = async (publicUrl: string): Promise<Result> => {
-  if (!publicUrl.startsWith('https:')) return none('not looked at: PUBLIC_URL does not begin with https://');
+  if (!publicUrl.startsWith('https:')) return none('not checked: PUBLIC_URL does not begin with https://');
   const { certificate, distrust } = await presentedCertificate(new URL(publicUrl));
   const days = Math.floor((Date.parse(certificate.valid_to) - Date.now()) / DAY_MS);
   const message = `expires in ${days} days, at ${certificate.valid_to}`;
@@ -87,7 +87,7 @@ const causeOf = (error: Error): string => String((error.cause as { code?: string
 
 /** Checks that the URL PUBLIC_URL reaches this platform. `isSet`: whether PUBLIC_URL is set. */
 export const checkPublicUrl = async (publicUrl: string, isSet: boolean, { isKnown, platform }: Expected): Promise<Result> => {
-  if (!isSet) return none('not looked at: PUBLIC_URL is not set');
+  if (!isSet) return none('not checked: PUBLIC_URL is not set');
   const answer = await fetch(`${publicUrl}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => error);
   if (answer instanceof Error)
     return warn(

@@ -14,7 +14,7 @@ export const backupCommand = defineCommand({
 });
 
 export const restoreCommand = defineCommand({
-  meta: { name: 'restore', description: 'Copy a backup into ANNALS_DATA, which must hold no platform yet, and verify it' },
+  meta: { name: 'restore', description: 'Copy a backup into ANNALS_DATA, which must not contain a platform yet, and verify it' },
   args: { from: { type: 'string', description: 'Directory that annals backup has written', required: true } },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {

@@ -14,7 +14,7 @@ const adviceFor = (blobsUrl: string): string => {
 /** Checks that files can be stored, read and removed. */
 export const checkBlobStore = async (config: Config): Promise<Result> => {
   const place = await openBlobPlace(config);
-  if (!place) return none('not looked at: annals serve stores no files without BLOBS_URL');
+  if (!place) return none('not checked: annals serve stores no files without BLOBS_URL');
   try {
     await checkDrafts(place.drafts);
     return ok(await place.backend.check());

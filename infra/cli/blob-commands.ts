@@ -8,7 +8,7 @@ export const blobsCommand = defineCommand({
     gc: defineCommand({
       meta: { name: 'gc', description: 'Find stored files that no event names; only --delete removes them' },
       args: {
-        delete: { type: 'boolean', description: 'Remove what is found' },
+        delete: { type: 'boolean', description: 'Remove the files that are found' },
         grace: {
           type: 'string',
           description: 'Only files that are older than this many hours: a file is stored before the event that names it',

@@ -7,7 +7,7 @@ const preview = defineCommand({
   meta: { name: 'preview', description: 'Print when a cron job, or a draft of one, fires next, and what is suppressed and why' },
   args: {
     agent: { type: 'positional', description: 'Slug or id of the agent that has the job', required: false },
-    job: { type: 'positional', description: 'Id of the job; without it, a draft by the options', required: false },
+    job: { type: 'positional', description: 'Id of the job; without it, the options describe a draft', required: false },
     cron: { type: 'string', description: 'Draft: a cron expression of five fields, such as "0 9 * * 1-5"' },
     every: { type: 'string', description: 'Draft: an interval in minutes' },
     daily: { type: 'string', description: 'Draft: a time of day, such as 09:00' },
@@ -27,6 +27,6 @@ const preview = defineCommand({
 });
 
 export const cronCommand = defineCommand({
-  meta: { name: 'cron', description: 'Look at cron jobs' },
+  meta: { name: 'cron', description: 'Show when cron jobs fire' },
   subCommands: { preview },
 });

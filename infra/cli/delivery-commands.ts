@@ -9,8 +9,12 @@ export const deliveriesCommand = defineCommand({
       meta: { name: 'redeliver', description: 'Send deliveries that were given up to their agents again, each once' },
       args: {
         outcome: { type: 'string', description: 'Which deliveries: dead (those that were given up)', required: true },
-        since: { type: 'string', description: 'Only those given up since this time, such as 2026-11-21T10:00:00Z', required: true },
-        tenant: { type: 'string', description: 'Only those of this tenant (its id)' },
+        since: {
+          type: 'string',
+          description: 'Only deliveries that were given up since this time, such as 2026-11-21T10:00:00Z',
+          required: true,
+        },
+        tenant: { type: 'string', description: 'Only for this tenant (its id)' },
         'dry-run': { type: 'boolean', description: 'Only print which deliveries would be sent' },
       },
       setup: rejectUnknownArguments,
@@ -24,11 +28,11 @@ export const deliveriesCommand = defineCommand({
 });
 
 export const redriveCommand = defineCommand({
-  meta: { name: 'redrive', description: 'Send the messages again that the message broker has lost, such as after its files were lost' },
+  meta: { name: 'redrive', description: 'Send messages again that the message broker has lost, for example with its files' },
   args: {
     since: { type: 'string', description: 'Only deliveries since this time, such as 2026-11-21T10:00:00Z (default: of the last 14 days)' },
-    tenant: { type: 'string', description: 'Only those of this tenant (its id)' },
-    'dry-run': { type: 'boolean', description: 'Only print which would be sent' },
+    tenant: { type: 'string', description: 'Only for this tenant (its id)' },
+    'dry-run': { type: 'boolean', description: 'Only print which messages would be sent' },
   },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {

@@ -63,7 +63,7 @@ const PARTS_OF_DATABASE = ['worker', 'projections', 'parked events', 'dead lette
 const examineDatabase = async (config: Config, url: string, isStarted: boolean): Promise<Finding[]> => {
   const advice = config.databaseUrl ? 'start it, or correct DATABASE_URL' : startAdvice(config);
   const database = await examine('Postgres', advice, () => Check.withPostgres(url, Check.checkPostgres));
-  const notLookedAt = none('not looked at, because Postgres does not work');
+  const notLookedAt = none('not checked, because Postgres does not work');
   if (database.level === 'fail') return [database, ...PARTS_OF_DATABASE.map((part) => ({ part, ...notLookedAt }))];
   const workerAdvice = startAdvice(config);
   const checks: Record<(typeof PARTS_OF_DATABASE)[number], (client: pg.Client) => Promise<Result>> = {
@@ -83,9 +83,7 @@ const examineDatabase = async (config: Config, url: string, isStarted: boolean):
 const examineNats = (config: Config, services: ServiceLocations): Promise<Finding> => {
   const start = `start nats-server ${MIN_SAFE_VERSION} or later with JetStream, or correct NATS_URL`;
   const advice = config.natsUrl ? start : startAdvice(config);
-  return examine('NATS', advice, async () =>
-    services.natsUrl ? checkNats(services, advice) : none('not looked at: it has never run here'),
-  );
+  return examine('NATS', advice, async () => (services.natsUrl ? checkNats(services, advice) : none('not checked: it has never run here')));
 };
 
 /** Makes the checks that do not need the services. `eventstoreUrl` is null if there is no event store yet. */
@@ -113,7 +111,7 @@ const examineMachine = (config: Config, eventstoreUrl: string | null, expected: 
 
 const examineBackup = ({ eventstoreUrl, annalsData }: Config, isStarted: boolean): Promise<Finding> =>
   examine('backup', 'correct ANNALS_DATA', async () =>
-    eventstoreUrl ? none('not looked at: back up EVENTSTORE_URL with its own tools') : Check.checkBackup(annalsData, isStarted),
+    eventstoreUrl ? none('not checked: back up EVENTSTORE_URL with its own tools') : Check.checkBackup(annalsData, isStarted),
   );
 
 const beforeFirstStart = async (config: Config): Promise<Finding[]> => {

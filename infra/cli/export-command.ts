@@ -7,7 +7,7 @@ export const exportCommand = defineCommand({
   meta: { name: 'export', description: 'Write all audited events of a tenant, with their proofs, to a file' },
   args: {
     to: { type: 'string', description: 'New file to write to', required: true },
-    tenant: { type: 'string', description: 'Id of the tenant (default: that of ANNALS_KEY)' },
+    tenant: { type: 'string', description: 'Id of the tenant (default: the tenant of ANNALS_KEY)' },
     wait: { type: 'boolean', description: 'Wait until a signed head covers the newest event: up to five minutes' },
   },
   setup: rejectUnknownArguments,

@@ -37,7 +37,7 @@ export const checkStore = async (url: string): Promise<StoreState> => {
     await log.ping();
     const platform = await platformIdOf(log);
     const answer = `answers in ${Math.round(performance.now() - startedAt)} ms`;
-    return { result: ok(`${answer}, ${platform ? 'holds a platform' : 'is empty: the platform has not been started yet'}`), platform };
+    return { result: ok(`${answer}, ${platform ? 'contains a platform' : 'is empty: the platform has not been started yet'}`), platform };
   } finally {
     await log.close();
   }
@@ -58,7 +58,7 @@ export const checkPostgres = async (client: pg.Client): Promise<Result> => {
   if (number < MIN_POSTGRES_VERSION) return fail(`version ${version} is older than 15`, 'use Postgres 15 or later');
   if (!may_create) return fail('the user may not create schemas in this database', 'grant it CREATE on the database');
   if (foreign_schemas)
-    return fail(`the database holds schemas of another application (${foreign_schemas})`, 'use a separate database for Annals');
+    return fail(`the database contains schemas of another application (${foreign_schemas})`, 'use a separate database for Annals');
   return ok(`version ${version}`);
 };
 
@@ -91,7 +91,7 @@ export const checkParkedEvents = async (client: pg.Client): Promise<Result> => {
 /** Counts the deliveries that were given up within the last day. */
 export const checkDeadDeliveries = async (client: pg.Client): Promise<Result> => {
   const count = await deadDeliveryCount(client);
-  if (count === null) return none('not looked at: there are no read models yet');
+  if (count === null) return none('not checked: there are no read models yet');
   if (count === 0) return ok('none in the last day');
   const message = `${count} ${count === 1 ? 'delivery was' : 'deliveries were'} given up in the last day`;
   return warn(message, 'read the log of the runner; the audit logs with action=delivery.dead_lettered name the deliveries');
@@ -106,7 +106,7 @@ export const checkAnchor = async (client: pg.Client, url: string | undefined, no
   const found = await unanchoredHeads(client);
   if (!found || now - Date.parse(found.since) < MAX_ANCHOR_DELAY_MS) return ok(`${new URL(url).host} has the heads of the audit logs`);
   const message = `${new URL(url).host} has not received ${found.count} ${found.count === 1 ? 'head' : 'heads'} of the audit logs, the oldest of ${found.since}`;
-  return fail(message, 'read why in the log of annals work, and correct AUDIT_ANCHOR_URL or EGRESS_ALLOW');
+  return fail(message, 'read the reason in the log of annals work, and correct AUDIT_ANCHOR_URL or EGRESS_ALLOW');
 };
 
 export const checkParkedStreams = async (client: pg.Client): Promise<Result> => {

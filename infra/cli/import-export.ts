@@ -54,7 +54,7 @@ const fillStore = async ({ file, staged, masterKeyFile, tenant }: Import): Promi
 const importInto = async ({ annalsData, masterKeyFile }: Config, file: string, { tenant_id }: ExportVerification): Promise<number> => {
   const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.importing')];
   if ([store, join(annalsData, 'postgres')].some((path) => existsSync(path)))
-    throw wrongDirectory(`${annalsData} holds a platform already: set ANNALS_DATA to a new directory`);
+    throw wrongDirectory(`${annalsData} contains a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
   // The mark is written first, so that no reactor runs on the directory, even after a crash.
   markForInspection(annalsData, { tenant_id, imported_at: new Date().toISOString() });

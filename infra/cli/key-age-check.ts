@@ -33,7 +33,7 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
     () => null,
   );
   if (kid === null || !wrapsOf(nameKey).map(wrapperOf).includes(kid))
-    return none('not looked at, because the master key does not open this log');
+    return none('not checked, because the master key does not open this log');
   const report = await reportKeys(log);
   const ages = agesOf(report, master_replaced_at ?? nameKey.created_at);
   if (master && Date.parse(master.started_at) < Date.now() - RUNNING_FOR_LONG_MS) {
@@ -55,11 +55,11 @@ export const keyFinding = async (log: Log, masterKeyFile: string): Promise<Resul
 export const checkKeyAges = async (masterKeyFile: string, eventstoreUrl: string | null): Promise<Result> => {
   if (eventstoreUrl === null) return none('there are no keys yet: the first start creates them');
   const log = openLog(eventstoreUrl);
-  const late = sleep(TIMEOUT_MS, none('not looked at: the log is large, see annals vault status'), { ref: false });
+  const late = sleep(TIMEOUT_MS, none('not checked: the log is large, see annals vault status'), { ref: false });
   try {
     return await Promise.race([keyFinding(log, masterKeyFile), late]);
   } catch (error) {
-    if (error instanceof LogError) return none('not looked at, because the event store does not answer');
+    if (error instanceof LogError) return none('not checked, because the event store does not answer');
     throw error;
   } finally {
     await log.close();

@@ -37,7 +37,7 @@ const keyProblems = async (file: string, wrapped: WrappedKeys | null): Promise<P
 
 const missing = (file: string, wrapped: WrappedKeys | null): Result => {
   if (wrapped === null)
-    return warn(`${file} does not exist; whether the log needs it was not looked at`, 'start the event store, and look again');
+    return warn(`${file} does not exist; whether the log needs it was not checked`, 'start the event store, and run annals doctor again');
   if (wrapped.length === 0) return none(`${file} does not exist yet: the first start creates it`);
   return fail(`${file} does not exist, but the log contains keys that it encrypted`, RESTORE_ADVICE);
 };

@@ -56,11 +56,11 @@ const examineServer = async (connection: NatsConnection, address: Address): Prom
   if (!natsAccountSeed) return warn(`${summary}; no runner can connect`, 'set NATS_ACCOUNT_SEED');
   if (await isOpen(natsUrl!))
     return warn(
-      `${summary}; it lets every client in, who can then read all messages, and credentials of runners cannot be revoked`,
+      `${summary}; every client can connect and read all messages, and credentials of runners cannot be revoked`,
       'configure accounts on the server (see On clusters in the README)',
     );
   if (runnersShareAccount(address))
-    return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners an account of their own (see On clusters in the README)');
+    return warn(`${summary}; ${SHARED_ACCOUNT}`, 'give runners a separate account (see On clusters in the README)');
   return ok(summary);
 };
 
@@ -71,10 +71,10 @@ const DEFAULT_SYNC_INTERVAL = '2m';
  * because a server does not report this setting to its clients.
  */
 export const checkSyncInterval = async (annalsData: string, natsUrl: string | undefined): Promise<Result> => {
-  if (natsUrl) return none('not looked at: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');
+  if (natsUrl) return none('not checked: the server of NATS_URL does not report it (see sync_interval in the README, On clusters)');
   const file = join(annalsData, 'nats/nats.conf');
   const configuration = readJson<{ jetstream?: { sync_interval?: string } }>(file);
-  if (!configuration) return none(`not looked at: ${file} does not exist yet`);
+  if (!configuration) return none(`not checked: ${file} does not exist yet`);
   const interval = configuration.jetstream?.sync_interval ?? DEFAULT_SYNC_INTERVAL;
   return ok(
     interval === 'always'

@@ -43,7 +43,7 @@ const placeFor = async (config: Config): Promise<BlobPlace> =>
 const restoreInto = async (config: Config, from: string): Promise<number> => {
   const { annalsData, masterKeyFile } = config;
   const [store, staged] = [join(annalsData, 'store'), join(annalsData, 'store.restoring')];
-  if (existsSync(store)) throw wrongDirectory(`${annalsData} holds a platform already: set ANNALS_DATA to a new directory`);
+  if (existsSync(store)) throw wrongDirectory(`${annalsData} contains a platform already: set ANNALS_DATA to a new directory`);
   rmSync(staged, { recursive: true, force: true });
   await copyStore(storeIn(from), staged);
   const place = await placeFor(config);

@@ -16,7 +16,7 @@ const print = (line: string): void => console.log(line);
 
 const printCompleted = ({ masterKeyFile }: Config, from: string, to: string): void => {
   print(`the master key is ${to}, in ${masterKeyFile}: keep a copy of it, separate from the event log`);
-  print(`the old one, in ${masterKeyFile}${OLD_SUFFIX}${from}, opens only backups from before: move it to where they are`);
+  print(`the old one, in ${masterKeyFile}${OLD_SUFFIX}${from}, opens only older backups: move it to the place of those backups`);
 };
 
 /**

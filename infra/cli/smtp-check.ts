@@ -8,7 +8,7 @@ const TIMEOUT_MS = 4_000;
 
 /** Checks with one connection whether the server for outgoing mail answers, and accepts the user and the password. */
 export const checkSmtp = async ({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Result> => {
-  if (!smtpUrl) return none('SMTP_URL is not set: no mail leaves the platform');
+  if (!smtpUrl) return none('SMTP_URL is not set: mail is sent only within the platform');
   const { createSmtpClient } = await import('../mail/smtp-client.ts');
   const client = createSmtpClient(smtpUrl, withoutBlobStore);
   try {
@@ -26,7 +26,7 @@ export const checkSmtp = async ({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<R
 
 /** Checks whether `annals serve` greets a mail server at SMTP_LISTEN. */
 export const checkMailReceiver = async ({ smtpListen }: Pick<Config, 'smtpListen'>): Promise<Result> => {
-  if (!smtpListen) return none('SMTP_LISTEN is not set: no mail is received from elsewhere');
+  if (!smtpListen) return none('SMTP_LISTEN is not set: no mail is received from outside');
   const { host, port } = smtpListen;
   const socket = connect({ host, port });
   try {

@@ -33,7 +33,7 @@ const deliveriesText = (count: number): string => `${count} ${count === 1 ? 'del
 /** Checks the spool, in which deliveries wait while the event store cannot record them. */
 export const checkSpool = async (annalsData: string, startAdvice: string): Promise<Result> => {
   const dir = spoolDirectory(annalsData);
-  if (!existsSync(dir)) return none('not looked at: annals serve has not run with this ANNALS_DATA yet');
+  if (!existsSync(dir)) return none('not checked: annals serve has not run with this ANNALS_DATA yet');
   accessSync(dir, constants.W_OK);
   const { rows, parked, oldestAt, abandoned } = readSpoolTotals(annalsData);
   if (parked > 0)
@@ -44,5 +44,5 @@ export const checkSpool = async (annalsData: string, startAdvice: string): Promi
   if (rows === 0) return ok('empty');
   const waiting = `${deliveriesText(rows)} in the spool, the oldest for ${Math.round((Date.now() - oldestAt!) / 1_000)} s`;
   if (abandoned > 0) return warn(`${waiting}; ${abandoned} of them in a file that no process uses`, startAdvice);
-  return warn(waiting, 'see the finding about the event store: they are recorded when it works');
+  return warn(waiting, 'see the finding about the event store: they are recorded when it works again');
 };

@@ -9,7 +9,7 @@ export const triggerCommand = defineCommand({
     event: { type: 'positional', description: "The provider's name of the event; without it, its ping or first sample", required: false },
     url: { type: 'string', description: 'The URL of the integration' },
     secret: { type: 'string', description: 'The secret of the integration' },
-    list: { type: 'boolean', description: 'Only print the events of which there are samples' },
+    list: { type: 'boolean', description: 'Only print the events that have samples' },
   },
   setup: rejectUnknownArguments,
   run: async ({ args }) => {

@@ -22,7 +22,7 @@ export const vaultCommand = defineCommand({
         master: { type: 'boolean', description: 'Replace the master key' },
         finish: {
           type: 'boolean',
-          description: 'With --master and EVENTSTORE_URL: confirm that every machine has the next key, and give up the old one',
+          description: 'With --master and EVENTSTORE_URL: confirm that every machine has the next key, and stop using the old one',
         },
         tenant: { type: 'string', description: 'Replace the data key of this tenant (its id, or platform)' },
         due: { type: 'boolean', description: 'Replace the data keys that are older than 90 days' },

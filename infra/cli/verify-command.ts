@@ -8,7 +8,7 @@ export const verifyCommand = defineCommand({
   args: {
     audit: { type: 'string', description: 'Verify this file of annals export instead, without a platform' },
     key: { type: 'string', description: "With --audit: id of a key that is known to be the platform's" },
-    anchors: { type: 'string', description: 'With --audit: file of the heads that AUDIT_ANCHOR_URL has got, one per line' },
+    anchors: { type: 'string', description: 'With --audit: file with the heads that AUDIT_ANCHOR_URL has received, one per line' },
     json: JSON_OPTION,
   },
   setup: rejectUnknownArguments,

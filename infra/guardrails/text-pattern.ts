@@ -33,7 +33,7 @@ export const parsePattern = (pattern: string): RE2JS => {
   } catch (error) {
     throw new Error(`is not a pattern that RE2 supports: ${messageOf(error)}`);
   }
-  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw new Error('repeats too much: the pattern is too large when it is written out');
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw new Error('repeats too much: the compiled pattern is too large');
   return compiled;
 };
 

@@ -84,7 +84,7 @@ const createRuntime = ({ log, cache, reads, logger, address, authenticate, ident
     await context(request).transact(SuperAdminRead, context(request).newId(), SuperAdminRead.recordRead(read), { expectNew: true });
   },
   address,
-  onBrokenResponse: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'an answer broke off'),
+  onBrokenResponse: (c, error) => logger.error({ err: error, path: c.req.path, request_id: c.get('requestId') }, 'a response was aborted'),
   reads,
   cachedPosition: (aggregate, tenant, id) => cache.peek(aggregate, tenant, id)?.position ?? null,
   readYourWrites: readYourWrites(reads),

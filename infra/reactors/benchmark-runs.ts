@@ -148,7 +148,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
     {
       lock: LOCK,
       intervalMs: INTERVAL_MS,
-      failure: 'benchmark runs cannot go on now; trying again',
+      failure: 'benchmark runs cannot continue now; trying again',
       run: async (reads, at) => {
         // The stream is created before the first run, so that it exists when a runner publishes.
         const reports = await openReports();
@@ -163,7 +163,7 @@ export const startBenchmarkRunner = ({ log, nats, services, ...parts }: Benchmar
         const ready = runs.filter(({ status }) => isDrained || !OUTCOMES[status ?? '']);
         await forEachConcurrently(ready, ({ tenant_id, id, status }) =>
           advanceRun(ports, { tenant_id, id, has_delivery: status !== null, outcome: OUTCOMES[status ?? ''] ?? null }).catch(
-            (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot go on now; trying again'),
+            (error: Error) => logger.warn({ run: id, reason: error.message }, 'a benchmark run cannot continue now; trying again'),
           ),
         );
         return !isDrained || runs.length === MAX_ADVANCED_RUNS;

@@ -81,7 +81,7 @@ export const startAgentMessenger = ({ log, openVault, ...parts }: AgentMessenger
   const forEachRun = <R extends { readonly id: string }>(runs: readonly R[], work: (run: R) => Promise<void>): Promise<void> =>
     forEachConcurrently(runs, (run) =>
       work(run).catch((error: Error) =>
-        logger.warn({ run: run.id, reason: error.message }, 'a run of a cron job cannot go on now; trying again'),
+        logger.warn({ run: run.id, reason: error.message }, 'a run of a cron job cannot continue now; trying again'),
       ),
     );
 

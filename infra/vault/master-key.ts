@@ -19,7 +19,7 @@ export const OLD_SUFFIX = '.old-';
 export const loadMasterKey = async (file: string, mayCreate: boolean): Promise<NamedKey> => {
   const key = (await readKey(file)) ?? (mayCreate ? await createKeyFile(file) : null);
   if (!key)
-    throw new Error(`the master key ${file} is missing, but the log contains keys that it wrapped: restore it, or set MASTER_KEY_FILE`);
+    throw new Error(`the master key ${file} is missing, but the log contains keys that it encrypted: restore it, or set MASTER_KEY_FILE`);
   if (key.length !== KEY_BYTES) throw new Error(`the master key ${file} must be ${KEY_BYTES} bytes, not ${key.length}`);
   return named(key);
 };

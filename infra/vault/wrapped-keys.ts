@@ -51,7 +51,7 @@ const unwrapKnown = (masters: MasterKeys, place: KeyPlace, key: WrappedKey): Nam
   if (hasKnownWrap(masters, key))
     throw new Error(`the key ${key.kid} in ${keyStream(place)} is damaged: restore the event store from a backup`);
   const [wrapper] = wrapsOf(key).map(wrapperOf);
-  throw new Error(`the master key (${masters.main().kid}) is not the one that wrapped this log's keys (${wrapper}): set MASTER_KEY_FILE`);
+  throw new Error(`the master key (${masters.main().kid}) is not the one that encrypted this log's keys (${wrapper}): set MASTER_KEY_FILE`);
 };
 
 /**

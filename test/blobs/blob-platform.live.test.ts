@@ -112,7 +112,7 @@ test('annals backup copies the events and the files that they name, and annals r
     assert.is(code, 0, lines.join('\n'));
     assert.match(lines.join('\n'), '2 files verified, 684.6 KiB; 0 missing or damaged\nrestored: start the platform');
     assert.is(globSync('blobs/c*/*/*', { cwd: restored.data }).length, 2);
-    assert.is((await restore()).code, 2, 'a directory that holds a platform is refused');
+    assert.is((await restore()).code, 2, 'a directory that contains a platform is refused');
 
     const broken = join(platform.dir, 'broken');
     cpSync(copy, broken, { recursive: true });

@@ -63,7 +63,7 @@ test('annals doctor reports the expiry date of the certificate of PUBLIC_URL, an
   match(trusted.message, /^expires in (89|90) days, .*; this machine does not trust it: DEPTH_ZERO_SELF_SIGNED_CERT$/);
   equal(await checkCertificate('http://127.0.0.1'), {
     level: 'none',
-    message: 'not looked at: PUBLIC_URL does not begin with https://',
+    message: 'not checked: PUBLIC_URL does not begin with https://',
     advice: null,
   });
 });
@@ -83,8 +83,8 @@ test('annals doctor checks that PUBLIC_URL is reachable and belongs to this plat
 
 test('annals doctor reports if it cannot determine how often the server at NATS_URL flushes messages to the disk', async () => {
   const { dir } = createTempDirectory();
-  match((await checkSyncInterval(dir, 'nats://127.0.0.1')).message, /^not looked at: the server of NATS_URL does not report it/);
-  match((await checkSyncInterval(dir, undefined)).message, /^not looked at: .*nats.conf does not exist yet$/);
+  match((await checkSyncInterval(dir, 'nats://127.0.0.1')).message, /^not checked: the server of NATS_URL does not report it/);
+  match((await checkSyncInterval(dir, undefined)).message, /^not checked: .*nats.conf does not exist yet$/);
 });
 
 test.run();

@@ -33,7 +33,7 @@ test('annals doctor checks every part, and exits with code 1 if the master key i
     const [code, wrong] = await runCommand(platform, ['doctor'], { MASTER_KEY_FILE: other });
     is(code, 1);
     equal(failures(wrong), ['master key']);
-    match(wrong, 'is not the one that wrapped');
+    match(wrong, 'is not the one that encrypted');
   }));
 
 type Report = { ok: boolean; findings: { part: string; level: string; message: string; advice: string | null }[] };
@@ -71,7 +71,7 @@ test('annals doctor names each problem of a master key file (missing, wrong, too
     match(short.advice!, /^chmod 600 .*; restore it from its copy/);
     rmSync(file);
     writeFileSync(file, randomBytes(32), { mode: 0o600 });
-    match((await keyFinding()).message, 'is not the one that wrapped');
+    match((await keyFinding()).message, 'is not the one that encrypted');
     const own = join(platform.data, 'master.key');
     chmodSync(own, 0o644);
     is((await examine(platform)).of('master key').advice, `chmod 600 ${own}`);
@@ -105,7 +105,7 @@ test('annals doctor reports the age of the last backup, services that belong to 
     });
     const { of } = await examine(platform, { DATABASE_URL: 'postgres://127.0.0.1:1/annals' });
     for (const part of ['worker', 'projections', 'parked events', 'dead letters', 'audit anchor', 'clock'])
-      match(of(part).message, 'not looked at, because Postgres does not work');
+      match(of(part).message, 'not checked, because Postgres does not work');
   }));
 
 test('annals replay selects events by type, count and order, follows new events, indents with --pretty, and refuses an unknown stream', () =>

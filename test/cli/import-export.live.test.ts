@@ -58,7 +58,7 @@ test('an import into a data directory that already contains a platform is refuse
   const data = join(dir, 'occupied');
   mkdirSync(join(data, 'store'), { recursive: true });
   const refused = await runImport(data, [file, '--inspect']);
-  assert.equal([refused.code, /holds a platform already/.test(refused.output)], [2, true], refused.output);
+  assert.equal([refused.code, /contains a platform already/.test(refused.output)], [2, true], refused.output);
   assert.not(existsSync(join(data, 'inspection.json')), 'the platform must not become one for inspection');
 });
 
@@ -115,7 +115,7 @@ test('an imported tenant can be read with the printed key, refuses changes, and 
         [],
       );
       const again = await runImport(join(place, 'data'), [file, '--inspect']);
-      assert.match(again.output, /already runs|holds a platform already/);
+      assert.match(again.output, /already runs|contains a platform already/);
     } finally {
       await platform.close();
     }

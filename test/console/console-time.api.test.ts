@@ -68,7 +68,7 @@ test('a time in words becomes an absolute time in the URL; for a text that is no
   assert.match(answer.headers.get('location')!, /as_of=\d{4}-\d\d-\d\dT/);
   const wrong = await p.open(`${page}?as_of=${encodeURIComponent('<b>then')}`);
   assert.is(wrong.status, 422);
-  assert.match(wrong.text, /aria-invalid="true"[\s\S]+This is no time and no position/);
+  assert.match(wrong.text, /aria-invalid="true"[\s\S]+This is neither a time nor a position/);
   assert.not.match(wrong.text, /<b>then/);
 });
 

@@ -104,7 +104,7 @@ test('the doctor reports a master key that is not the one that encrypted the dat
     const other = join(platform.data, 'other.key');
     writeFileSync(other, randomBytes(32), { mode: 0o600 });
     assert.match(await examined(platform, 'master'), /^ok +master key /);
-    assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that wrapped this log's keys/);
+    assert.match(await examined(platform, 'master', { MASTER_KEY_FILE: other }), /^FAIL .* is not the one that encrypted this log's keys/);
   }));
 
 test('/readyz and doctor report a worker whose state is no longer updated, until it is updated again', () =>

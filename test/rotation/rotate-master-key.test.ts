@@ -85,7 +85,7 @@ test('after a rotation, the new master key decrypts every secret and derives the
   assert.equal(await p.secretsIn(after), SECRETS);
   assert.is(after.uniqueId('agent', 'acme', 'slug'), id);
   assert.is(after.digest('x'), p.vault.digest('x'));
-  assert.match(await failureOf(() => p.openWith(join(p.dir, 'copy.key'))), /is not the one that wrapped/);
+  assert.match(await failureOf(() => p.openWith(join(p.dir, 'copy.key'))), /is not the one that encrypted/);
   assert.equal(readFileSync(`${p.masterKeyFile}.old-${old.kid}`), readFileSync(join(p.dir, 'copy.key')));
   assert.not(existsSync(`${p.masterKeyFile}.next`));
 });

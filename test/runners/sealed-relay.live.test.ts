@@ -127,7 +127,7 @@ test(
     await waitUntil(() => relay.status().last_error !== null);
     assert.match(relay.status().last_error!, /^the master key .* is missing/);
     writeFileSync(elsewhere, Buffer.alloc(32, 1));
-    await waitUntil(() => /is not the one that wrapped/.test(relay.status().last_error ?? ''));
+    await waitUntil(() => /is not the one that encrypted/.test(relay.status().last_error ?? ''));
     assert.is(relay.status().published, 0);
     await rename(masterKeyFile, elsewhere);
     await waitUntil(() => relay.status().published === 3);

@@ -201,7 +201,7 @@ test('a process that only decrypts events never creates a master key; it waits f
     );
   assert.match(await failure(), /^the master key .* is missing[^\n]*$/);
   writeFileSync(elsewhere, randomBytes(32));
-  assert.match(await failure(), /^the master key .* is not the one that wrapped[^\n]*$/);
+  assert.match(await failure(), /^the master key .* is not the one that encrypted[^\n]*$/);
   renameSync(masterKeyFile, elsewhere);
   assert.is(await failure(), 'opened');
   assert.is(log.events.filter(({ category }) => category === 'key').length, 4);

@@ -128,7 +128,7 @@ test('the master key file can be read only by its owner; if it is lost and the l
   await assertFails(() => openVault({ log, masterKeyFile: elsewhere }), /^the master key .* is missing[^\n]*$/);
   assert.not.ok(existsSync(elsewhere));
   writeFileSync(masterKeyFile, randomBytes(32));
-  await assertFails(() => openVault({ log, masterKeyFile }), /^the master key .* is not the one that wrapped[^\n]*$/);
+  await assertFails(() => openVault({ log, masterKeyFile }), /^the master key .* is not the one that encrypted[^\n]*$/);
   writeFileSync(masterKeyFile, 'short');
   await assertFails(() => openVault({ log, masterKeyFile }), /must be 32 bytes, not 5$/);
 });

@@ -253,7 +253,7 @@ test('if a later chunk of a stored body was altered, reading it is aborted befor
   (second!.data as Uint8Array)[5]! ^= 1;
   const read = await (await request()).arrayBuffer().catch((error: Error) => error.message);
   assert.match(String(read), /The stored body is damaged/);
-  assert.match(hook.lines.join('\n'), /an answer broke off/);
+  assert.match(hook.lines.join('\n'), /a response was aborted/);
   (first!.data as Uint8Array)[5]! ^= 1;
   const refused = await request();
   assert.is(refused.status, 500);

@@ -49,7 +49,10 @@ export const agentComparePage = page({
   title: () => 'Compare',
   trail: agentTrail('Compare'),
   view: ({ agent, may, earlier, diff, history }, visit) => {
-    const title = heading(`Compare ${agent.ok ? agent.value.name : 'the agent'}`, 'What differs between two times, and the way back.');
+    const title = heading(
+      `Compare ${agent.ok ? agent.value.name : 'the agent'}`,
+      'What differs between two times, and how to restore the earlier state.',
+    );
     if (!diff || !earlier)
       return [
         title,

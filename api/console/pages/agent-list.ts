@@ -92,7 +92,7 @@ const createLink = (visit: Visit) =>
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
     ? emptyState(
-        { icon: 'search', title: 'No agent matches', why: 'The filters of this page leave none.' },
+        { icon: 'search', title: 'No agent matches', why: 'Nothing matches the filters of this page.' },
         a({ class: 'button', href: visit.path }, 'Clear the filters'),
       )
     : emptyState(

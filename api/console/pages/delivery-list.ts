@@ -63,7 +63,7 @@ const states = (visit: Visit, counts: Outcomes | null) => {
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
     ? emptyState(
-        { icon: 'search', title: 'No delivery matches', why: 'The filters of this page leave none.' },
+        { icon: 'search', title: 'No delivery matches', why: 'Nothing matches the filters of this page.' },
         a({ class: 'button', href: visit.path }, 'Clear the filters'),
       )
     : emptyState(
@@ -101,7 +101,7 @@ export const deliveryListPage = page({
       return deliveryTable(deliveries.value, { tenantPath: at, agents: names }, 'Deliveries');
     };
     const { from, to } = valuesIn(visit.query, ['from', 'to']);
-    const title = from || to ? 'Deliveries in this time' : 'Deliveries in the last 24 hours';
+    const title = from || to ? 'Deliveries in this period' : 'Deliveries in the last 24 hours';
     const isBare = deliveries.ok && deliveries.value.length === 0 && !isFiltered;
     const kept = valuesIn(visit.query, ['outcome', 'status']);
     return [

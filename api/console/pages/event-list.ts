@@ -102,7 +102,7 @@ export const eventListPage = page({
       if (!events.ok) return problemPanel(events.problem);
       if (events.value.length > 0) return eventTable(events.value, visit.params.tenant_id!);
       const title = isFiltered ? 'No event matches' : 'No events here';
-      const why = isFiltered ? 'The filters of this page leave none.' : 'Every change of this tenant appears here.';
+      const why = isFiltered ? 'Nothing matches the filters of this page.' : 'Every change of this tenant appears here.';
       return emptyState(
         { icon: 'list-tree', title, why },
         a({ class: 'button', href: visit.path }, isFiltered ? 'Clear the filters' : 'To the newest'),

@@ -88,7 +88,7 @@ const pages = ({ total, page: at, per_page }: Found, visit: Visit) => {
 const nothing = (visit: Visit) =>
   NAMES.some((name) => visit.query.get(name))
     ? emptyState(
-        { icon: 'search', title: 'No session matches', why: 'The filters of this page leave none.' },
+        { icon: 'search', title: 'No session matches', why: 'Nothing matches the filters of this page.' },
         a({ class: 'button', href: visit.path }, 'Clear the filters'),
       )
     : emptyState(

@@ -47,7 +47,7 @@ export const waysTo = (
   { grid, isAdminOnly }: { grid: Grid; isAdminOnly: boolean },
 ): readonly Way[] => {
   const admin: Way = { text: 'Make the member ADMIN of the tenant', change: { tenant_role: 'ADMIN' } };
-  if (isAdminOnly) return [{ text: 'Open the agent to others than administrators', change: null }, admin];
+  if (isAdminOnly) return [{ text: 'Make the agent available to other members, too', change: null }, admin];
   const grants = (Object.keys(GRANTS) as GrantRole[]).filter((one) => includes(grid, GRANTS[one], label));
   const roles = ROLES.filter((one) => includes(grid, one, label));
   const current = role ?? (grant && GRANTS[grant]);

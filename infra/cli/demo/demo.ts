@@ -22,7 +22,7 @@ type Setup = { tenant: string; slug: string; agent: string; integration: string;
 const tenantOf = async (api: Client): Promise<string> => {
   const { tenants } = await api.get<{ tenants: { id: string }[] }>('/me');
   const [tenant] = tenants.length > 0 ? tenants : await api.get<{ id: string }[]>('/admin/tenants?limit=1');
-  if (!tenant) throw new Error('the API key can see no tenant');
+  if (!tenant) throw new Error('the API key has access to no tenant');
   return tenant.id;
 };
 
