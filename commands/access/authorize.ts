@@ -84,8 +84,7 @@ const refuseWithoutUser = (principal: Exclude<Principal, User>, permission: Perm
 const authorizeGuest = (tenant: Tenant.Tenant, principal: User, permission: Permission, now: () => number): 'guest' => {
   if (!principal.super_admin) throw notFound();
   const open = tenant.allow_superadmin_access && (tenant.super_admin_access[principal.user_id] ?? '') > new Date(now()).toISOString();
-  if (!open)
-    throw new Refusal('forbidden', 'Request access to the tenant with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
+  if (!open) throw new Refusal('forbidden', 'Request access with a reason first: POST /admin/tenants/{tenant_id}/break-glass');
   if (!GUEST_PERMISSIONS.includes(permission)) throw forbidden(permission);
   return 'guest';
 };

@@ -181,7 +181,7 @@ test("a tenant's audit log contains the creation of its owner's first key; actio
   );
 });
 
-test("a platform operation on a tenant appears in the audit logs of the platform and the tenant; an action within a tenant, only in the tenant's", async () => {
+test('a platform operation on a tenant appears in the audit logs of the platform and the tenant; an action within a tenant appears only in the log of the tenant', async () => {
   const { tenant, id, key } = await createSecondTenant(p, 'acted-on');
   const act = (method: string, path: string, body: unknown) => send(method, `/admin/tenants/${id}${path}`, body);
   await act('POST', '/break-glass', { reason: 'a look', minutes: 5 });

@@ -27,7 +27,7 @@ test('each grouping of the costs page shows its groups and the same total', asyn
   }
 });
 
-test("the hours of an agent's budget show its reservations, and for another limit how many would have been refused", async () => {
+test("the hours of an agent's budget show its reservations, and how many of them another limit would have refused", async () => {
   for (const amount_usd of [0.4, 0.3, 0.2])
     await p.send('POST', `${p.tenant}/agents/${agent}/budget/reserve`, { key: runner, body: { amount_usd } });
   const { text } = await p.open(`${p.base}/costs?agent_id=${agent}`);

@@ -51,7 +51,7 @@ test('from 3,000 branches and 999 or 1,000 tags, at most 1,000 of each are liste
   assert.equal([full.tags.length, full.complete], [1_000, false]);
 });
 
-test('a branch or tag that is missing in a long list is found by its exact name, but not by a prefix', async () => {
+test('a branch or tag that a truncated list does not contain is found by its exact name, but not by a prefix', async () => {
   const { host, createRepository } = await open();
   const url = createRepository('large.git', numbered('branch', 3_000), numbered('tag', 1_500));
   assert.equal(await host.hasRef(url, 'branch-2999'), { value: true, failed: null });

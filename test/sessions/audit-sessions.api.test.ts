@@ -83,7 +83,7 @@ test('each filter reduces the list of sessions and its total, and so do all filt
   }
 });
 
-test('an AUDITOR can read all sessions and messages of the tenant by the audit operations, but not by those of agents', async () => {
+test('an AUDITOR can read all sessions and messages of the tenant by the audit operations, but not by the operations of agents', async () => {
   await p.append(sessions[20]!, { content: 'For auditors' });
   const get = (path: string, key: string) => p.send('GET', path, { key });
   const detail = await get(`/v1/tenants/${p.tenant_id}/sessions/${idOf(sessions[20]!)}`, auditor.key);
