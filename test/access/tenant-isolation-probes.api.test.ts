@@ -18,7 +18,7 @@ import {
   variantsOf,
 } from '../two-tenants/probe.ts';
 import { leakedMarks, observableParts } from '../two-tenants/probe-response.ts';
-import { undeclaredFields } from '../two-tenants/schema-check.ts';
+import { schemaFaults } from '../two-tenants/schema-check.ts';
 
 /**
  * If true, the test makes each allowed change as every principal that may make it. Otherwise it uses two of these
@@ -73,7 +73,7 @@ const checkStatus = (probe: Probe): void => {
 
 const checkShape = (document: Document, probe: Probe): void => {
   if (probe.answer.status < 300)
-    for (const field of undeclaredFields(document, probe.call, probe.answer)) fail(probe, `contains the undeclared field ${field}`);
+    for (const fault of schemaFaults(document, probe.call, probe.answer)) fail(probe, `does not match its schema: ${fault}`);
   if (/node_modules|\.ts:\d|select |insert into/i.test(probe.answer.text)) fail(probe, 'reveals implementation details');
 };
 

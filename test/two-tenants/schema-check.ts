@@ -1,3 +1,5 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import type { Answer } from '../fixtures/test-platform.ts';
 import { type Call, type Document, resolved, type Schema } from './id-positions.ts';
 
@@ -19,8 +21,37 @@ const undeclaredIn = (document: Document, unresolved: Schema, value: unknown, at
   });
 };
 
-/** The fields of a response body that the OpenAPI document does not name, as JSON pointers. */
-export const undeclaredFields = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
+/** The name under which the validator knows the schemas that several operations share. */
+const SHARED = 'shared';
+
+/** Returns the validator of a schema in the OpenAPI document. Each is compiled once. */
+const createCompiler = (document: Document): ((schema: Schema) => ValidateFunction) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  (addFormats as unknown as (on: Ajv2020) => void)(ajv);
+  ajv.addSchema({ $id: SHARED, components: document.components });
+  const compiled = new Map<Schema, ValidateFunction>();
+  return (schema) => {
+    const known = compiled.get(schema);
+    if (known) return known;
+    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', `"${SHARED}#/components/`)));
+    compiled.set(schema, validate);
+    return validate;
+  };
+};
+
+const compilers = new WeakMap<Document, ReturnType<typeof createCompiler>>();
+
+/**
+ * Compares the body of a response with its schema in the OpenAPI document: types, formats, required fields, and fields
+ * that the schema does not name. Returns one text for each difference, which starts with its JSON pointer.
+ */
+export const schemaFaults = (document: Document, { responses }: Call, { status, body }: Answer): string[] => {
   const schema = responses[status]?.content?.['application/json']?.schema;
-  return schema && typeof body === 'object' ? undeclaredIn(document, schema, body, '') : [];
+  if (!schema || typeof body !== 'object') return [];
+  const compile = compilers.get(document) ?? createCompiler(document);
+  compilers.set(document, compile);
+  const validate = compile(schema);
+  const isValid = validate(body);
+  const invalid = isValid ? [] : validate.errors!.map(({ instancePath, message }) => `${instancePath} ${message}`);
+  return [...invalid, ...undeclaredIn(document, schema, body, '').map((at) => `${at} is undeclared`)];
 };
