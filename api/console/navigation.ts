@@ -12,7 +12,7 @@ const TENANT_PAGES: readonly NavEntry[] = [
   { label: 'Members', icon: 'users', path: '/members', permit: 'tenant:read' },
   { label: 'Audit log', icon: 'scroll-text', path: '/audit', permit: 'tenant:audit:read', hotkey: 'g l' },
   { label: 'Events', icon: 'list-tree', path: '/events', permit: 'tenant:audit:read', hotkey: 'g e' },
-  { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g s' },
+  { label: 'First steps', icon: 'zap', path: '/start', permit: 'tenant:integrations:write', hotkey: 'g f' },
   { label: 'API keys', icon: 'key-round', path: '/api-keys', permit: 'tenant:keys:write', hotkey: 'g k' },
 ];
 

@@ -1,6 +1,7 @@
 import { cleanDisplayText } from '../../domain/fields.ts';
 import { slugsIn } from '../../domain/mail/address.ts';
 import { MAX_HTML, MAX_TEXT, type MailContent, type MailFile } from '../../domain/mail/content.ts';
+import type { DeliveryReport } from '../../domain/mail/delivery-report.ts';
 import { cutText, headerIdsIn } from '../../domain/mail/incoming-text.ts';
 import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 import type { StoredBlob } from '../blobs.ts';
@@ -22,6 +23,8 @@ export type ParsedMail = {
   readonly references: string | undefined;
   readonly cause: string | undefined;
   readonly files: readonly { readonly filename: string; readonly bytes: Uint8Array }[];
+  /** What it reports about a message that an agent has sent; null if it is no such report. */
+  readonly report: DeliveryReport | null;
 };
 
 /** The functions that accepting mail by SMTP needs. `putFile` stores a file of a tenant. */
@@ -31,6 +34,8 @@ export type AcceptPorts = {
   readonly intake: MailIntake;
   readonly putFile: (tenant_id: string, bytes: Uint8Array) => Promise<StoredBlob>;
   readonly detectContentType: DetectContentType;
+  /** Records what a mail server reports about a message of this agent. */
+  readonly recordReport: (tenant_id: string, agent_id: string, report: DeliveryReport) => Promise<void>;
   /** Counts a message against the tenant's quota. @throws Refusal rate_limited */
   readonly enforceQuota: (tenant_id: string) => void | Promise<void>;
   readonly now: () => number;
@@ -83,6 +88,7 @@ const acceptFor = async (ports: AcceptPorts, { recipient, mail, authentication }
   const { tenant, agent, mailbox } = recipient;
   const { uniqueId } = ports.reads;
   await ports.enforceQuota(tenant.id);
+  if (mail.report) await ports.recordReport(tenant.id, agent.id, mail.report);
   const { content, files } = contentOf(mail);
   // If a mail server gets no answer and sends a message again, the repeated message has the same id.
   const message_id = uniqueId('receivedmail', `${mailbox.id} ${mail.sha256}`, 0, tenant.id);

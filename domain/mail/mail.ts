@@ -154,3 +154,18 @@ export const recordAttempt =
       ...(left.length > 0 && !isLast ? [{ type: 'MailDeferred' as const, data: { agent_id, attempt, reason, next_attempt_at } }] : []),
     ];
   };
+
+/**
+ * Records recipients to whom the message was handed over, but whom it has not reached, as a mail server reports later.
+ * Ignores recipients that are still tried, that have bounced before, or that get no external mail.
+ */
+export const recordReport =
+  (reported: readonly Bounce[]) =>
+  ({ agent_id, external, open, bounces: known }: Mail): MailEvent[] => {
+    const isNew = ({ recipient }: Bounce): boolean =>
+      external.includes(recipient) && !open.includes(recipient) && !known.some((bounce) => bounce.recipient === recipient);
+    const bounces = reported.filter(
+      (one, index) => isNew(one) && reported.findIndex(({ recipient }) => recipient === one.recipient) === index,
+    );
+    return bounces.length > 0 ? [{ type: 'MailBounced', data: { agent_id, bounces, is_last: open.length === 0 } }] : [];
+  };

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { authenticate } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import type { ParsedMail } from '../../commands/mail/accept-mail.ts';
+import { type DeliveryReport, deliveryReport } from '../../domain/mail/delivery-report.ts';
 import type { Authentication } from '../../domain/webhooks/mail-origin.ts';
 
-const MAX_NESTING = 64;
-const MAX_HEADER_BYTES = 256 * 1024;
+const LIMITS = { maxNestingDepth: 64, maxHeadersSize: 256 * 1024 };
 /**
  * The maximum time to check a sender, in milliseconds. If the sender's domain does not answer in time, the sender is
  * recorded as not checked.
@@ -22,9 +22,23 @@ const bytesOf = (content: ArrayBuffer | Uint8Array | string): Uint8Array =>
 
 const headerOf = ({ headers }: Email, name: string): string | undefined => headers.find(({ key }) => key === name)?.value;
 
+const textOf = (content: ArrayBuffer | Uint8Array | string): string => new TextDecoder().decode(bytesOf(content));
+
+/** Reads the report of a mail server in a message; null if the message is none. */
+const reportIn = async (raw: Uint8Array, email: Email): Promise<DeliveryReport | null> => {
+  if (!/^multipart\/report\b/i.test(headerOf(email, 'content-type') ?? '')) return null;
+  // By default, the parser takes the returned message for a part of the text.
+  const { attachments } = await PostalMime.parse(raw, { ...LIMITS, forceRfc822Attachments: true });
+  const part = (type: RegExp): string => {
+    const found = attachments.find(({ mimeType }) => type.test(mimeType));
+    return found ? textOf(found.content) : '';
+  };
+  return deliveryReport(part(/^message\/delivery-status$/i), part(/^(?:message\/rfc822|text\/rfc822-headers)$/i));
+};
+
 /** Parses a message. `sender` is the address in the envelope. @throws Error if the message is nested too deeply */
 export const parseMail = async (raw: Uint8Array, sender: string): Promise<ParsedMail> => {
-  const email = await PostalMime.parse(raw, { maxNestingDepth: MAX_NESTING, maxHeadersSize: MAX_HEADER_BYTES });
+  const email = await PostalMime.parse(raw, LIMITS);
   return {
     sha256: hash('sha256', raw, 'hex'),
     from: email.from?.address ?? sender,
@@ -37,6 +51,7 @@ export const parseMail = async (raw: Uint8Array, sender: string): Promise<Parsed
     references: [email.references, email.inReplyTo].filter((value) => value !== undefined).join(' '),
     cause: headerOf(email, 'annals-delivery')?.trim(),
     files: email.attachments.map(({ filename, content }) => ({ filename: filename ?? 'file', bytes: bytesOf(content) })),
+    report: await reportIn(raw, email),
   };
 };
 

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import type { Ctx } from '../../commands/context.ts';
+import { recordReport } from '../../commands/mail/record-report.ts';
 import type { WebhookPorts } from '../../commands/webhooks/webhook-ports.ts';
 import { type Actor, PLATFORM } from '../../domain/event.ts';
 import type { AggregateCache } from '../aggregates/aggregate-cache.ts';
@@ -14,12 +16,13 @@ type MailReceiverParts = {
   readonly connections: { readonly log: Log; readonly vault: Vault; readonly cache: AggregateCache; readonly blobs: BlobStore };
   readonly ports: Pick<WebhookPorts, 'guardrails' | 'eligibility'>;
   readonly logger: Logger;
+  readonly systemContext: (tenant: string) => Ctx;
 };
 
 /** Receives mail by SMTP if this is configured. The modules are loaded only in that case. */
 export const startMailReceiver = async (
   { smtpListen, mailDomain }: Pick<Config, 'smtpListen' | 'mailDomain'>,
-  { connections, ports, logger }: MailReceiverParts,
+  { connections, ports, logger, systemContext }: MailReceiverParts,
 ): Promise<{ port: number; close: () => Promise<void> } | null> => {
   if (smtpListen === undefined || mailDomain === undefined) return null;
   const { log, vault, cache, blobs } = connections;
@@ -37,6 +40,7 @@ export const startMailReceiver = async (
     intake: mailIntake(log, vault, { guardrails: ports.guardrails, actor: ACTOR }),
     putFile: (tenant, bytes) => blobs.of(tenant).put(bytes),
     detectContentType,
+    recordReport: (tenant, agent_id, report) => recordReport(systemContext(tenant), agent_id, report),
     enforceQuota: (tenant) => ports.eligibility.enforceQuota(tenant, () => {}),
   });
 };

@@ -268,7 +268,7 @@ export const serve = async (config: Config): Promise<{ port: number; close: () =
     await checkAdminKey(systemContext(), config.annalsAdminKey, (line) => notify(logger, line));
   };
   await retryUntilAvailable(seedOnce, logger, 'the first start');
-  const receiver = await startMailReceiver(config, { connections, ports, logger });
+  const receiver = await startMailReceiver(config, { connections, ports, logger, systemContext });
   const server = await listen(app, config, metrics.onMalformed);
   logger.info({ port: server.port }, 'listening');
   const warming = startIntegrationWarming({ reads, prepare: ports.prepare, logger });

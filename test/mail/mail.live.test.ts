@@ -129,6 +129,42 @@ test('external mail is sent once with its attachments and threading headers, and
     assert.is((await statusOf(agent, id)).status, 'queued', 'later@ is tried again');
   }));
 
+/** A delivery status notification about a message, as mail servers send it later. */
+const notification = (about: unknown, recipient: string, { action = 'failed', status = '5.1.1' } = {}): string =>
+  [
+    ...['From: MAILER-DAEMON@mx.example.com', 'Subject: Undelivered', 'MIME-Version: 1.0'],
+    ...['Content-Type: multipart/report; report-type=delivery-status; boundary="b"', '', '--b', 'Content-Type: text/plain', '', 'Sorry.'],
+    ...['--b', 'Content-Type: message/delivery-status', '', 'Reporting-MTA: dns; mx.example.com', ''],
+    ...[
+      `Final-Recipient: rfc822; ${recipient}`,
+      `Action: ${action}`,
+      `Status: ${status}`,
+      'Diagnostic-Code: smtp; 550 5.1.1',
+      '  no such user',
+    ],
+    ...['', '--b', 'Content-Type: message/rfc822', '', `Message-ID: <${about}@mail.test>`, 'Subject: Late', '', 'T', '--b--', ''],
+  ].join('\r\n');
+
+test('a delivery status notification that arrives later marks the recipient of the sent message as bounced, once and only for its sender', () =>
+  use(async (platform) => {
+    const [agent, other] = [await newAgent(platform), await newAgent(platform)];
+    await allowExternalMail(platform);
+    const { id } = await agent.send({ to: ['ada@example.com', 'gone@example.com'] });
+    await until('the mail has left', async () => (await statusOf(agent, id as string)).status === 'sent');
+    const notify = (to: LiveAgent, raw: string) => client.sendMail({ envelope: { from: '', to: to.address }, raw });
+    const received = async (to: LiveAgent) => (await to.read('messages')).filter(({ direction }) => direction === 'inbound').length;
+    await notify(agent, notification(id, 'gone@example.com', { action: 'delayed', status: '4.4.1' }));
+    await notify(agent, notification(id, 'stranger@example.com'));
+    await notify(other, notification(id, 'gone@example.com'));
+    await until('the notifications are messages, too', async () => (await received(agent)) === 2 && (await received(other)) === 1);
+    assert.equal((await statusOf(agent, id as string)).bounced, []);
+    await notify(agent, notification(id, 'Gone@example.com'));
+    await notify(agent, `X-Again: 1\r\n${notification(id, 'gone@example.com')}`);
+    await until('all notifications are recorded', async () => (await received(agent)) === 4);
+    const { status, bounced } = await statusOf(agent, id as string);
+    assert.equal([status, bounced], ['bounced', ['gone@example.com']]);
+  }));
+
 test('mail that is received by SMTP is answered with 250 once it is recorded, and reaches the runner once even if it is sent twice', () =>
   use(async (platform) => {
     const agent = await newAgent(platform);
