@@ -182,7 +182,11 @@ export const tenants = {
     TenantPlanChanged: (event) => patchTenant({ plan_id: event.data.plan_id })(event),
     TenantPlanStatusChanged: patchTenant({}),
     PaymentEventRecorded: patchTenant({}),
-    TenantSettingsChanged: (event) => patchTenant(event.data)(event),
+    TenantSettingsChanged: (event) => {
+      // Only the tenant's own stream has the links: no list shows them.
+      const { external_links: _, ...fields } = event.data;
+      return patchTenant(fields)(event);
+    },
     TenantSuspended: patchTenant({ is_suspended: true }),
     TenantResumed: patchTenant({ is_suspended: false }),
     TenantClosing: (event) => patchTenant({ closing: true, closes_at: event.data.closes_at })(event),
