@@ -80,12 +80,12 @@ import { skillWebhookOperations } from './webhooks/skill-webhook.ts';
 import { testDeliveryOperationsOf } from './webhooks/test-delivery.ts';
 import { tryGuardrailsOperationOf } from './webhooks/try-guardrails.ts';
 
-/** What operations need from infra/, apart from their context. */
+/** The functions that operations need from infra/, apart from their context. */
 export type OperationPorts = {
   readonly codeHost: CodeHost;
   readonly datasets: DatasetHost;
   readonly importPorts: ImportPorts;
-  /** Null if this installation takes no payments. */
+  /** The payment provider; null if this installation takes no payments. */
   readonly payments: PaymentProvider | null;
   readonly testDatabase: TestDatabase;
   readonly oauth: OAuthClients;

@@ -9,13 +9,13 @@ const rolesOf = (assignments: Assignments) => Object.fromEntries(Object.entries(
 type Skills = Agent.Agent['skills'];
 type Tools = Agent.Agent['tools'];
 
-/** The configured skills, each with the event that set its configuration. */
+/** Returns the skills that have a configuration: skill ids mapped to the events that set the configurations. */
 const configsOf = ({ skills }: Agent.Agent): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(skills).flatMap(([skill_id, { config }]) => (config ? [[skill_id, config]] : [])));
 
 /**
- * What the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on skills, and
- * tools. The configurations of skills are secrets.
+ * The data that the history of an agent shows: settings, budget, model chain, roles, grants, skills, permissions on
+ * skills, and tools. The configurations of skills are secrets, so only their changes are shown.
  */
 export const agentHistory: HistorySubject<Agent.Agent, Agent.AgentEvent> = {
   aggregate: Agent,

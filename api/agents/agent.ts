@@ -117,7 +117,7 @@ export const agentOperations = {
     permit: 'tenant:read',
     permissionNote:
       'Requires the permission `agent:delete` to restore a deleted agent, `agent:settings:write` to restore the settings of a revision.',
-    // The body decides which of the two permissions is required.
+    // The body determines which of the two permissions is required.
     preauthorize: async (ctx, { agent_id }) => {
       if (!(await ctx.may('agent:settings:write', agent_id))) await ctx.require('agent:delete', agent_id);
     },

@@ -13,7 +13,7 @@ import { Decimal } from '../http/paging.ts';
 import { tenantsOfCaller } from './caller-tenants.ts';
 import { agentVisibility } from './readable-agents.ts';
 
-/** The model of an assistant whose agent has no model of its own. */
+/** The name that is shown as the model of an assistant whose agent has no model. */
 const DEFAULT_MODEL = 'default';
 
 const AssistantObject = z
@@ -75,7 +75,7 @@ const compareTexts = (one: string, other: string): number => Number(one > other)
 
 const compare = (one: Place, other: Place): number => compareTexts(one.created_at, other.created_at) || compareTexts(one.id, other.id);
 
-/** The contexts of the request in the tenants that the caller may read. @throws Refusal forbidden */
+/** Returns the contexts of the request in each tenant that the caller may read. @throws Refusal forbidden */
 const tenantContexts = async (ctx: Ctx): Promise<Ctx[]> => {
   if (ctx.principal.kind !== 'user') throw new Refusal('forbidden', 'This needs an API key of a user');
   const tenants = (await Array.fromAsync(tenantsOfCaller(ctx.principal, ctx.reads))).flat();
@@ -95,7 +95,7 @@ const findListed = async (contexts: readonly Ctx[], id: string, parameter: 'afte
 
 type Range = { readonly descending: boolean; readonly after: Place | undefined; readonly limit: number };
 
-/** Returns the first agents of a range over all tenants, and whether there are more. */
+/** Returns the first agents of a range in all tenants together, and whether there are more. */
 const readRange = async (contexts: readonly Ctx[], { descending, after, limit }: Range): Promise<{ found: Listed[]; hasMore: boolean }> => {
   const window = { sort: { column: 'created_at', descending }, limit, cursor: after && writeCursor([after.created_at, after.id]) };
   const inOrder: typeof compare = descending ? (one, other) => compare(other, one) : compare;
@@ -105,7 +105,8 @@ const readRange = async (contexts: readonly Ctx[], { descending, after, limit }:
     return { listed, last: next === null ? null : listed.at(-1)! };
   };
   const pages = await Promise.all(contexts.map(readPage));
-  // A page can be shorter than the limit because of its size. What other tenants have after its end comes later.
+  // A page can be shorter than the limit because of the size of its documents. Then agents of other tenants that sort
+  // after its end must not be returned yet.
   const ends = pages.flatMap(({ last }) => last ?? []).toSorted(inOrder);
   const all = pages.flatMap(({ listed }) => listed).toSorted(inOrder);
   const found = all.filter((agent) => ends.length === 0 || inOrder(agent, ends[0]!) <= 0).slice(0, limit);
@@ -119,7 +120,9 @@ type Bounds = {
   readonly before?: Place | undefined;
 };
 
-/** Returns a page of agents in the order of the list. With `before` alone, those are the last ones before it. */
+/**
+ * Returns a page of agents in the order of the list. If only `before` is given, these are the last agents before it.
+ */
 const readBetween = async (contexts: readonly Ctx[], { limit, descending, after, before }: Bounds) => {
   if (before && !after) {
     const { found, hasMore } = await readRange(contexts, { descending: !descending, after: before, limit });
@@ -131,7 +134,7 @@ const readBetween = async (contexts: readonly Ctx[], { limit, descending, after,
   return { found: between.slice(0, limit), hasMore: between.length > limit };
 };
 
-/** Returns the names of the primary models of these agents, by the agents' ids. */
+/** Maps agent ids to the names of the agents' primary models. */
 const modelNames = async (ctx: Ctx, found: readonly Listed[]): Promise<Map<string, string>> => {
   const byTenant = Map.groupBy(found, ({ tenant_id }) => tenant_id);
   const chains = await Promise.all(

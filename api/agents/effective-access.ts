@@ -69,10 +69,16 @@ const AccessQuery = z.strictObject({
   as_of: AsOf,
 });
 
-/** The ids of the agents of the tenant in order, also of deleted ones, which can have existed at an earlier time. */
+/**
+ * Returns the ids of all agents of the tenant in order. Deleted agents are included, because they may have existed at
+ * an earlier time.
+ */
 const agentIdsOf = async (ctx: Ctx): Promise<string[]> => (await agentNames(ctx.reads, ctx.tenant)).map(({ id }) => id).sort();
 
-/** Lists the access of members to agents, ordered by agent and then by user. The cursor names the last pair before. */
+/**
+ * Lists the access of members to agents, ordered by agent and then by user. The cursor contains the last pair of the
+ * previous page.
+ */
 const listAccess = async (ctx: Ctx, { user_id, agent_id, limit, cursor }: z.output<typeof AccessQuery>) => {
   const { state: tenant, position } = await ctx.load(Tenant, ctx.tenant);
   const users = Object.keys(tenant.members)
@@ -99,7 +105,8 @@ const NamedInBody = z.array(
 );
 
 /**
- * Checks that the caller may make the changes themselves. A body of another shape passes, because it is refused later.
+ * Checks that the caller has the permissions to make the changes. Does nothing if the body is malformed, because it is
+ * refused later.
  * @throws Refusal forbidden, not_found
  */
 const requireForChanges = async (ctx: Ctx, readBody: () => Promise<unknown>): Promise<void> => {
@@ -109,7 +116,10 @@ const requireForChanges = async (ctx: Ctx, readBody: () => Promise<unknown>): Pr
   if (data.some(({ tenant_role }) => tenant_role !== undefined)) await ctx.require('tenant:members:write');
 };
 
-/** The state on which changes are previewed: all agents if a change concerns the whole tenant, else those it names. */
+/**
+ * Returns the state for a preview. It has all agents if a change concerns the whole tenant; otherwise, the agents that
+ * the changes name.
+ */
 const stateFor = async (ctx: Ctx, changes: readonly z.output<typeof AccessChange>[]): Promise<AccessState> => {
   const isOfTenant = changes.some(({ grid, tenant_role }) => grid !== undefined || tenant_role !== undefined);
   const named = changes.flatMap(({ agent_id }) => (agent_id ? [agent_id] : []));

@@ -11,7 +11,7 @@ import type { Ctx } from '../http/operation.ts';
 import { operation } from '../http/operation.ts';
 import { AsOf } from '../http/paging.ts';
 
-/** A permission on an agent, with the identifier that `/me` and problems use and the label that people see. */
+/** A permission on an agent: its identifier, which `/me` and problem documents use, and the label that people see. */
 export const PermissionRead = z.object({
   id: z.enum(Object.values(PERMISSION_OF_LABEL)).meta({ description: 'The identifier of the permission' }),
   label: z.enum(LABELS).meta({ description: 'The name of the permission for people' }),
@@ -44,9 +44,9 @@ const EffectivePermissions = z
   .meta({ id: 'EffectivePermissions' });
 
 /**
- * Returns the effective permissions of the caller, with the limits of the caller's API key, or, if the caller has
- * `agent:roles:write` or `tenant:audit:read`, of another user. There is no ETag, because the result depends on two streams: that of the tenant
- * and that of the agent.
+ * Returns the effective permissions of the caller, with the limits of the caller's API key. A caller with
+ * `agent:roles:write` or `tenant:audit:read` can also ask for those of another user. There is no ETag, because the
+ * result depends on two streams: those of the tenant and of the agent.
  * @throws Refusal forbidden
  */
 const readEffective = async (ctx: Ctx, { agent_id, user_id }: { agent_id: string; user_id?: string | undefined }) => {

@@ -2,7 +2,10 @@ import * as Model from '../../domain/agents/model.ts';
 import { ModelRead } from '../../projections/agents/model.ts';
 import { type HistorySubject, historyOperationsOf } from '../http/resource-history.ts';
 
-/** What the history of a model shows. `open_to` has, for each tenant, the time at which the model was opened to it. */
+/**
+ * The data that the history of a model shows. `open_to` maps tenants to the times at which the model was opened to
+ * them.
+ */
 export const modelHistory: HistorySubject<Model.Model, Model.ModelEvent> = {
   aggregate: Model,
   path: '/admin/models/:model_id',

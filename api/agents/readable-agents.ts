@@ -6,8 +6,8 @@ import { type AgentVisibility, agentsOpenTo } from '../../projections/agents/age
 import type { Ctx } from '../http/operation.ts';
 
 /**
- * The caller's roles on agents that give a permission, and since when the caller has been a member: earlier roles do
- * not count.
+ * Returns the roles on agents that give a permission, and since when the caller has been a member, because earlier
+ * roles do not count.
  */
 const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
   const { state } = await ctx.load(Tenant, ctx.tenant);
@@ -21,11 +21,16 @@ const rolesWith = async (ctx: Ctx, permission: AgentPermission) => {
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
-/** Returns which agents of the tenant the caller may see: all, or those on which they have a role that allows it. */
+/**
+ * Returns which agents of the tenant the caller may see: all agents, or those on which they have a role that allows it.
+ */
 export const agentVisibility = async (ctx: Ctx): Promise<AgentVisibility> =>
   (await seesAllAgents(ctx)) ? { all: true } : { all: false, ...(await rolesWith(ctx, 'agent:read')) };
 
-/** Returns the agents on which the caller has a permission by a role or a grant, not by their role in the tenant. */
+/**
+ * Returns the ids of the agents on which the caller has a permission by a role or a grant. Permissions by the role in
+ * the tenant do not count.
+ */
 export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission): Promise<readonly string[]> => {
   if (ctx.principal.kind !== 'user') return [];
   const candidates = await agentsOpenTo(ctx.reads, { tenant_id: ctx.tenant, ...(await rolesWith(ctx, permission)) });
@@ -34,12 +39,11 @@ export const agentsWithPermission = async (ctx: Ctx, permission: AgentPermission
 };
 
 /**
- * Returns the agents on which the caller may read sessions and files of sessions; undefined if it is every agent of the
- * tenant.
+ * Returns the ids of the agents whose sessions and files the caller may read; undefined for all agents of the tenant.
  */
 export const agentsWithReadableChats = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await ctx.may('tenant:settings:write')) ? undefined : agentsWithPermission(ctx, 'agent:chat:read');
 
-/** Returns the agents that the caller may see; undefined if it is every agent of the tenant. */
+/** Returns the ids of the agents that the caller may see; undefined for all agents of the tenant. */
 export const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =>
   (await seesAllAgents(ctx)) ? undefined : agentsWithPermission(ctx, 'agent:read');

@@ -30,8 +30,8 @@ const Query = z.strictObject({
 });
 
 /**
- * Returns the log position up to which to export: the requested one, or by default that of the tenant's latest entry.
- * Waits until the projection has passed a requested position.
+ * Returns the log position up to which entries are exported: the requested one; by default, the position of the
+ * tenant's latest entry. Waits until the projection has passed a requested position.
  * @throws Refusal not_caught_up
  */
 const exportPosition = async (reads: Reads, tenant: string, requested: string | undefined): Promise<Position> => {
@@ -77,8 +77,8 @@ const exportAuditLog = (runtime: Runtime) => {
       'consistency-token': position,
     };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    // Read the first page and record the export before the response starts: after its first byte, errors cannot be
-    // reported. No entry may be sent before the export is recorded.
+    // The first page is read, and the export is recorded, before the response starts: errors cannot be reported after
+    // the first byte, and no entry may be sent before the export is recorded.
     const pages = entriesUntil(reads, { tenant_id: tenant, until, filter });
     const first = (await pages.next()).value ?? [];
     await recordAuditExport(runtime.context(info), { format: name, position, ...(hasFilters(filter) && { filter }) });
@@ -87,7 +87,7 @@ const exportAuditLog = (runtime: Runtime) => {
   };
 };
 
-/** An export with one entry in this format, for the OpenAPI document. */
+/** Returns an export with one entry in this format, for the OpenAPI document. */
 const exampleIn = (name: AuditFormatName): string => {
   const { head, line } = AUDIT_FORMATS[name];
   return head + line(JSON.stringify(jsonContentOf(AuditLogRead, 'output', {})['application/json'].example));

@@ -47,7 +47,7 @@ const proveEntry = async ({ reads, tenant }: Ctx, position: string | undefined):
   const at = entries.findIndex((entry) => entry.place === place);
   if (at < 0) throw notFound();
   const end = { size: before.size, peaks: before.peaks, leaves: entries.map(({ leaf }) => leaf) };
-  // Between two versions of the audit log's tables, some of the entries can be missing.
+  // While a new version of the audit log's tables replaces the old one, entries can be missing.
   if (rootOf(end) !== head.root) throw new Refusal('not_caught_up', 'The audit log is being rebuilt: try again', { retryAfter: 5 });
   const index = before.size + at;
   return { leaf: entries[at]!.leaf, index, size: head.size, path: inclusionPath(end, index), head };

@@ -53,7 +53,7 @@ const isSelected = ({ position, type, meta }: Recorded, selection: Selection): b
   (selection.type === undefined || type === selection.type) &&
   (selection.request_id === undefined || meta.$correlationId === selection.request_id);
 
-/** The events of one stream. A stream that is not the tenant's has none. */
+/** Returns a page of the events of one stream; an empty page if the stream does not belong to the tenant. */
 const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): Promise<Page> => {
   const place = parseStream(stream);
   if (!place || place.tenant !== ctx.tenant || EXCLUDED_CATEGORIES.has(place.category)) return pageOf([], null);
@@ -65,14 +65,16 @@ const eventsOfStream = async (ctx: Ctx, stream: string, selection: Selection): P
     found.push(event);
     if (found.length <= limit) continue;
     if (order === 'oldest') break;
-    // A stream is read from its start: of the events so far, those of the page and the one after it are kept.
+    // A stream is read from its start. Of the events so far, only those of the page and one more are kept.
     if (found.length > limit + 1) found.shift();
   }
   const ordered = order === 'oldest' ? found : found.toReversed();
   return pageOf(ordered.slice(0, limit), ordered[limit] ? tokenOf(ordered[limit].position) : null);
 };
 
-/** The audited events of the tenant. The read model says where they are, and the log has what they are. */
+/**
+ * Returns a page of the audited events of the tenant. The read model has their positions, and the log has the events.
+ */
 const eventsOfTenant = async (ctx: Ctx, { limit, order, ...selection }: Selection): Promise<Page> => {
   const positions = await positionsOf(ctx.reads, { tenant_id: ctx.tenant, ...selection }, limit + 1, order);
   const events = await Promise.all(positions.slice(0, limit).map((position) => ctx.eventAt(position)));
@@ -90,8 +92,8 @@ const earlier = (one: string, other: string): string => (one < other ? one : oth
 type Bounds = Pick<z.output<typeof EventQuery>, 'order' | 'at' | 'from_position' | 'to_position' | 'cursor'>;
 
 /**
- * The sort keys between which a page lies: those of the filter, narrowed by the time and the cursor where it begins.
- * Null if no event follows the time.
+ * Returns the sort keys between which a page lies: those of the filter, narrowed by the cursor or by the time at which
+ * the list begins. Null if there is no event in the range.
  */
 const boundsOf = async (
   ctx: Ctx,

@@ -34,8 +34,8 @@ const csvLine = (text: string): string => {
 };
 
 /**
- * The export formats by name. Their output depends on the entries only, not on the software version or the current
- * time.
+ * Maps names to export formats. The output of a format depends only on the entries, not on the software version or the
+ * current time.
  */
 export const AUDIT_FORMATS = {
   jsonl: { type: 'application/jsonl', extension: 'jsonl', head: '', line: (text) => `${text}\n` },

@@ -3,7 +3,7 @@ import type { AuditLogRead } from '../../projections/audit/audit-log.ts';
 
 type Entry = z.output<typeof AuditLogRead>;
 
-/** An event class of OCSF with an activity: what the event says, without the attributes that all classes share. */
+/** An OCSF event class with an activity, and the part of the event that differs between classes. */
 type Classified = {
   readonly class_uid: number;
   readonly class_name: string;
@@ -35,7 +35,7 @@ const signIn =
     attributes: { ...userOf(actor.id), service: { name: PRODUCT.name } },
   });
 
-/** The tenant is the group of its members. */
+/** Returns a function for entries about memberships. In OCSF, the tenant is the group of its members. */
 const membership =
   (activity_id: number, activity_name: string) =>
   ({ tenant_id, resource_id, meta }: Entry): Classified => ({
@@ -64,7 +64,7 @@ const tenantRole: Access = ({ resource_id, meta }) => ({ user: resource_id, priv
 const superAdmin: Access = ({ resource_id }) => ({ user: resource_id, privileges: ['super_admin'] });
 const superAdminAccess: Access = ({ meta }) => ({ user: meta.user_id, privileges: ['super_admin'] });
 
-/** The actions that are not in the class API Activity. */
+/** Maps actions to functions that return their OCSF class. All other actions belong to the class API Activity. */
 const CLASSES: Readonly<Record<string, (entry: Entry) => Classified>> = {
   'signed.in': signIn(1, 'Logon'),
   'signed.out': signIn(2, 'Logoff'),

@@ -43,7 +43,7 @@ const Query = z.strictObject({
   limit: Decimal(integer(1, 200).default(50)).meta({ description: 'How many items the response may have' }),
 });
 
-/** Returns which rows of a type the caller may see. */
+/** Returns the filter for the rows of a type that the caller may see. */
 const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> => {
   const tenant_id = ctx.tenant;
   switch (type) {
@@ -60,7 +60,10 @@ const filterFor = async (ctx: Ctx, type: MentionType): Promise<MentionFilter> =>
   }
 };
 
-/** Returns the item for a match; none if it has no text. A user without a name is shown by their e-mail address. */
+/**
+ * Returns the item for a matching row; an empty list if it has no text. A user without a name is shown by their e-mail
+ * address.
+ */
 const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
   const shown = label ?? (type === 'user' ? detail : null);
   return shown === null ? [] : [{ id, label: shown, type, detail }];
@@ -69,7 +72,8 @@ const itemOf = (type: MentionType, { id, label, detail }: Mention): Item[] => {
 const NOWHERE = 3;
 
 /**
- * How well an item matches: 0 if its label starts with the text, 1 if a word of it does, 2 if the label contains it.
+ * Returns how well an item matches: 0 if its label starts with the text, 1 if one of its words does, 2 if the label
+ * only contains the text.
  */
 const rankOf = ({ label }: Item, text: string): number => {
   const at = label.toLowerCase().indexOf(text);
@@ -78,7 +82,7 @@ const rankOf = ({ label }: Item, text: string): number => {
   return /[\p{L}\p{N}]/u.test(label[at - 1]!) ? 2 : 1;
 };
 
-/** Sorts the best matches first, then short labels before long ones. */
+/** Sorts items: better matches first, then shorter labels first. */
 const ranked = (items: readonly Item[], q: string): Item[] => {
   const text = q.toLowerCase();
   return items
@@ -90,7 +94,7 @@ const ranked = (items: readonly Item[], q: string): Item[] => {
     .map(({ item }) => item);
 };
 
-/** Drops the items that come a second time. The same file can belong to several sessions. */
+/** Drops duplicate items. There can be some, because the same file can belong to several sessions. */
 const withoutRepeats = (items: readonly Item[]): Item[] => [...new Map(items.map((item) => [`${item.type} ${item.id}`, item])).values()];
 
 export const autocompleteOperations = {

@@ -32,7 +32,7 @@ export const benchmarkRunOperationsOf = (host: DatasetHost): Operations => ({
     reply: z.array(BenchmarkRunRead),
     projection: benchmarkRuns.name,
     run: async (ctx, { agent_id, benchmark, status, ...window }) => {
-      // Whoever may read the audit log of the tenant may read all of its agents.
+      // A caller who may read the audit log of the tenant may read the runs of all its agents.
       const agent_ids = (await ctx.may('tenant:audit:read')) ? undefined : await agentsWithPermission(ctx, 'agent:read');
       const runs = { tenant_id: ctx.tenant, agent_ids, agent_id, benchmark, status };
       return benchmarkRunPage(ctx.reads, runs, windowOf(window, BENCHMARK_RUN_SORTS));

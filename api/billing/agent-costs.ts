@@ -64,7 +64,7 @@ const CostsQuery = PeriodQuery.extend({
   include_causes: Flag.optional().meta({ description: 'Whether to show the costs by what started the sessions, too' }),
 });
 
-/** The agents with an unusual day in the period. */
+/** Returns the ids of the agents with a day of unusual cost in the period. */
 const unusualAgents = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<ReadonlySet<string>> => {
   const [from, to] = [dayOf(start), nextDay(end)];
   const days = Map.groupBy(await dailyCosts(reads, { tenant_id, from: addDays(from, -HISTORY_DAYS), to }), ({ agent_id }) => agent_id);
@@ -78,14 +78,15 @@ const shown = ({ cost_micros, ...usage }: UsageTotals) => ({ ...usage, cost_usd:
 
 const byCost = (a: { readonly cost_usd: number }, b: { readonly cost_usd: number }): number => b.cost_usd - a.cost_usd;
 
-/** The slugs of models, by their ids. */
+/** Maps model ids to slugs. */
 const slugsOf = async (ctx: Ctx, ids: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> => {
   const known = [...new Set(ids)].filter((id) => id !== null);
   return new Map(await Promise.all(known.map(async (id): Promise<[string, string]> => [id, (await ctx.load(Model, id)).state.slug])));
 };
 
 /**
- * The agents that are not deleted, and those with usage, with their names. The list of agents may lag behind the usage.
+ * Returns the ids and names of the agents that are not deleted and of the agents with usage. The list of agents may lag
+ * behind the usage.
  */
 const shownAgents = async (ctx: Ctx, withUsage: readonly string[]): Promise<{ id: string; name: string }[]> => {
   const used = new Set(withUsage);

@@ -13,7 +13,7 @@ import { operation } from '../http/operation.ts';
 const HOUR_MS = 3_600_000;
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
-/** How many streams of hours are read at the same time. */
+/** The number of streams of budget hours that are read at the same time. */
 const READ_AT_ONCE = 16;
 
 const usd = (description: string, example: number) => z.number().meta({ description, examples: [example] });
@@ -38,7 +38,7 @@ const BudgetHourRead = z
   })
   .meta({ id: 'BudgetHour' });
 
-/** A text of decimal digits, with at most six after the point. */
+/** A schema for a text of decimal digits, with at most six after the point. */
 const LimitUsd = z
   .preprocess((text) => (typeof text === 'string' && /^\d+(\.\d+)?$/.test(text) ? Number(text) : text), Usd)
   .optional()
@@ -52,7 +52,10 @@ const UsageQuery = z.strictObject({
 
 const startOfHour = (at: string): number => Math.floor(Date.parse(at) / HOUR_MS) * HOUR_MS;
 
-/** The starts of the hours of a period. @throws Refusal invalid if it is empty, or longer than 168 hours */
+/**
+ * Returns the starts of the hours in a period.
+ * @throws Refusal invalid if the period is empty, or longer than 168 hours
+ */
 const hoursOf = (now: string, { from, to = now }: { readonly from?: string | undefined; readonly to?: string | undefined }): string[] => {
   const last = to > now ? now : to;
   const end = startOfHour(last) === Date.parse(last) && last !== now ? Date.parse(last) : startOfHour(last) + HOUR_MS;
@@ -63,7 +66,7 @@ const hoursOf = (now: string, { from, to = now }: { readonly from?: string | und
   return Array.from({ length: count }, (_, index) => new Date(start + index * HOUR_MS).toISOString());
 };
 
-/** The limits of an agent from their times on, the oldest first, in micro-dollars. */
+/** Returns the hourly limits of an agent and the times from which they applied, the oldest first, in micro-dollars. */
 const limitsOf = async (ctx: Ctx, agent_id: string): Promise<{ at: string; limit: number | null }[]> => {
   const limits: { at: string; limit: number | null }[] = [];
   let state = Agent.initial;

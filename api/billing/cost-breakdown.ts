@@ -18,7 +18,7 @@ import { CostPeriod, dayOf, nextDay, type Period, PeriodQuery, periodOf, startOf
 const GROUPINGS = ['day', 'agent', 'model', 'cause'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
-/** Names are looked up for this many groups, the most expensive first; the others are named by their keys. */
+/** Names are looked up only for this many groups, the most expensive ones; all others are shown by their keys. */
 const MAX_NAMED = 500;
 
 const usd = (description: string, example: number) => z.number().meta({ description, examples: [example] });
@@ -58,7 +58,10 @@ export const CostBreakdown = z
 type Dated = UsageRow & { readonly day?: string };
 type Group = { key: string; cost_micros: number; repriced_micros: number; requests: number };
 
-/** The use in the period by day. A period that starts or ends within a day has parts of these days. */
+/**
+ * Returns the usage in the period for each day. If the period starts or ends within a day, only that part of the day is
+ * counted.
+ */
 const datedUsage = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<Dated[]> => {
   const part = async (from: string, to: string): Promise<Dated[]> =>
     from < to ? (await usageOfMessages(reads, { tenant_id, from, to })).map((row) => ({ ...row, day: dayOf(from) })) : [];
@@ -79,7 +82,7 @@ const KEYS: Readonly<Record<Grouping, (row: Dated) => string>> = {
   cause: ({ cause_kind, cause_id }) => (cause_id ? `${cause_kind}:${cause_id}` : cause_kind),
 };
 
-/** The present prices of the models in these rows. */
+/** Returns the present prices of the models in these rows. */
 const pricesOf = async (ctx: Ctx, rows: readonly Dated[]): Promise<ReadonlyMap<string, Model.Model>> => {
   const ids = [...new Set(rows.map(({ model_id }) => model_id))].filter((id) => id !== '');
   return new Map(await Promise.all(ids.map(async (id): Promise<[string, Model.Model]> => [id, (await ctx.load(Model, id)).state])));
@@ -122,7 +125,7 @@ const labelOf = async (ctx: Ctx, group_by: Grouping, key: string): Promise<strin
 
 type Days = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The daily costs of each agent in the period and in the days before, with which they are compared. */
+/** Returns the daily costs of each agent in the period, and in the days before it with which they are compared. */
 const daysOfAgents = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<Days> => {
   const found = await dailyCosts(reads, { tenant_id, from: addDays(dayOf(start), -HISTORY_DAYS), to: nextDay(end) });
   return new Map(

@@ -13,7 +13,7 @@ export const CostPeriod = z
   })
   .meta({ id: 'CostPeriod' });
 
-/** The query of a read of costs: the period. */
+/** A schema for the query parameters that select the period of costs. */
 export const PeriodQuery = z.strictObject({
   start: Instant.optional().meta({ description: 'The start of the period; by default, that of the month of its end' }),
   end: Instant.optional().meta({
@@ -26,13 +26,16 @@ export type Period = z.output<typeof CostPeriod>;
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 400;
 
-/** The start of a month (UTC): of that of the time `at`, or of the one that is `later` months later. */
+/** Returns the start of the month (UTC) that contains the time `at`, or of the month `later` months after it. */
 const monthOf = (at: number, later = 0): string => {
   const date = new Date(at);
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later)).toISOString();
 };
 
-/** Fills in the period of a request. @throws Refusal invalid if the period is empty, or longer than 400 days */
+/**
+ * Returns the period of a request, with defaults for missing times.
+ * @throws Refusal invalid if the period is empty, or longer than 400 days
+ */
 export const periodOf = (at: string, query: { readonly start?: string | undefined; readonly end?: string | undefined }): Period => {
   const { start: wanted = at } = query;
   const end = query.end ?? monthOf(Date.parse(wanted > at ? wanted : at), 1);
@@ -43,15 +46,16 @@ export const periodOf = (at: string, query: { readonly start?: string | undefine
   return { start, end };
 };
 
-/** The day (YYYY-MM-DD, UTC) of a time. */
+/** Returns the day (YYYY-MM-DD, UTC) of a time. */
 export const dayOf = (at: string): string => at.slice(0, 'YYYY-MM-DD'.length);
-/** The start of a day. */
+/** Returns the start of a day. */
 export const startOf = (day: string): string => `${day}T00:00:00.000Z`;
-/** The first day that starts at this time or later. */
+/** Returns the first day that starts at this time or later. */
 export const nextDay = (at: string): string => (startOf(dayOf(at)) === at ? dayOf(at) : addDays(dayOf(at), 1));
 
 /**
- * The usage in the period: that of its whole days, and that of the messages on the days that it begins or ends within.
+ * Returns the usage in the period: the stored usage of its whole days, and the usage of the messages on days that it
+ * contains only partly.
  */
 export const usageOf = async ({ reads, tenant: tenant_id }: Ctx, { start, end }: Period): Promise<UsageRow[]> => {
   const [first, last] = [nextDay(start), dayOf(end)];

@@ -9,7 +9,9 @@ import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } fr
 import type { Runtime } from '../http/runtime.ts';
 import { parseOrRefuse } from '../http/validation.ts';
 
-/** `secrets` are the signing secrets of the provider's webhook endpoints; empty if events are not received. */
+/**
+ * `secrets` are the signing secrets of the provider's webhook endpoints. The list is empty if no events are received.
+ */
 export type PaymentWebhookDeps = { readonly secrets: readonly string[] };
 type Deps = PaymentWebhookDeps & { readonly runtime: Runtime };
 

@@ -13,12 +13,13 @@ import { ignoreUnavailable } from '../http/stale-if-error.ts';
  */
 const NEAR_LIMIT = 1_000;
 /**
- * How long a count that is far from the limit stays valid. This assumes that fewer than NEAR_LIMIT resources are
- * created in this time.
+ * A count that is far from the limit stays valid for this many milliseconds. This assumes that fewer than NEAR_LIMIT
+ * resources are created in this time.
  */
 const COUNT_TTL_MS = 250;
 /**
- * After a query has failed because the read model was unavailable, the read model is not queried again for this long.
+ * If a query fails because the read model is unavailable, the read model is not queried again for this many
+ * milliseconds.
  */
 const RETRY_DELAY_MS = 5_000;
 const MAX_TENANTS = 10_000;

@@ -6,43 +6,49 @@ import type { Visit } from './visit.ts';
 
 const { a, button, form, input, dialog, div, h2, p, span } = tags;
 
-/** Path parameters of an operation and, for a form, the values with which its fields are filled. */
+/** The path parameters of an operation. For a form, also the values with which its fields are filled in. */
 export type ActionParams = Readonly<Record<string, string>>;
 
 type Look = {
   readonly icon?: IconName;
-  /** `primary` for the main action of a page, `danger` for one that takes something away. */
+  /**
+   * The style of the link or button: `primary` for the main action of a page, `danger` for an action that removes
+   * something.
+   */
   readonly look?: 'primary' | 'danger' | 'small' | 'ghost' | 'ghost small' | 'ghost small marked';
-  /** The page after the change; otherwise that of the resource. A new resource is shown in any case. */
+  /**
+   * The page to show after the change. By default, the page of the resource. After the creation of a resource, its page
+   * is shown in any case.
+   */
   readonly returnTo?: string;
-  /** The page after the change, also after one that creates a resource. */
+  /** The page to show after the change, even if the change creates a resource. */
   readonly next?: string;
   /** Whether the link or button has the focus when the page opens. */
   readonly isFirst?: boolean;
-  /** Decides the permissions on an agent; without it, an action on an agent is not shown. */
+  /** Decides about permissions on an agent. If it is absent, actions on agents are not shown. */
   readonly onAgent?: MayOnAgent | undefined;
 };
 
 export type ActionLook = Look & {
-  /** What a dialog asks before the change. Without it, the button acts at once. */
+  /** The question of a dialog before the change. If it is absent, the button acts at once. */
   readonly confirm?: string;
-  /** Whether only the icon is shown; the label is read out. */
+  /** Whether only the icon is visible. Screen readers read the label. */
   readonly isIconOnly?: boolean;
   /** The fields of the body. */
   readonly body?: Readonly<Record<string, string>>;
 };
 
-/** The id of an operation in the table, by its row. */
+/** Returns the operation id of a row in the table. */
 const operationIdOf = ({ rows }: Pick<Visit, 'rows'>, row: Operation): string =>
   Object.entries(rows as unknown as Readonly<Record<string, Operation>>).find(([, one]) => one === row)?.[0] ?? '';
 
-/** Forms and buttons are for the present: a page of the past shows none. */
+/** Whether an action is shown. Pages of the past show no forms and buttons, because these always change the present. */
 const isShown = (visit: Visit, row: Operation, onAgent: MayOnAgent | undefined): boolean =>
   !visit.query.has('as_of') && mayCall(visit, row, onAgent);
 
 const classOf = (...names: (string | undefined)[]): string => names.filter((name) => name !== undefined).join(' ');
 
-/** A link to the form of an operation; null if the visitor may not call it. `params` fills in its fields. */
+/** Returns a link to the form of an operation; null if the visitor may not call it. `params` fills in its fields. */
 export const formLink = (visit: Visit, row: Operation, params: ActionParams, label: string, look: Look = {}): Child => {
   if (!isShown(visit, row, look.onAgent)) return null;
   const to: Record<string, string> = look.next ? { next: look.next } : { return_to: look.returnTo ?? visit.path };
@@ -53,8 +59,8 @@ export const formLink = (visit: Visit, row: Operation, params: ActionParams, lab
 };
 
 /**
- * A button that calls an operation; null if the visitor may not call it. With `confirm`, a dialog asks first. It opens
- * and closes without script.
+ * Returns a button that calls an operation; null if the visitor may not call it. With `confirm`, a dialog asks first.
+ * The dialog works without JavaScript.
  */
 export const actionButton = (visit: Visit, row: Operation, params: ActionParams, label: string, look: ActionLook = {}): Child => {
   if (!isShown(visit, row, look.onAgent)) return null;

@@ -13,7 +13,10 @@ const { div, span, nav, a } = tags;
 type Agent = ReplyOf<Rows['getAgent']>;
 type Effective = Answer<ReplyOf<Rows['readEffectivePermissions']>>;
 
-/** The tabs of an agent: the path below its page, and the permission on the agent or the tenant that the tab needs. */
+/**
+ * The tabs of an agent: their labels, their paths below the agent's page, and the permission on the agent or the tenant
+ * that each needs.
+ */
 const TABS: readonly (readonly [label: string, path: string, needs?: string])[] = [
   ['Overview', ''],
   ['Runner', '/runner'],
@@ -24,25 +27,28 @@ const TABS: readonly (readonly [label: string, path: string, needs?: string])[] 
   ['Settings', '/settings'],
 ];
 
-/** The path parameters of the operations of an agent. */
+/** Returns the path parameters of the operations on the agent of a page. */
 export const agentParams = ({ params }: Visit): { readonly tenant_id: string; readonly agent_id: string } => ({
   tenant_id: params.tenant_id!,
   agent_id: params.agent_id!,
 });
 
-/** The calls that every tab of an agent makes: the agent, and what the visitor may do with it. */
+/** Returns the calls that every tab of an agent makes: they read the agent, and the visitor's permissions on it. */
 export const agentCalls = (visit: Visit) => ({
   agent: visit.ask(visit.rows.getAgent, agentParams(visit)),
   may: visit.ask(visit.rows.readEffectivePermissions, agentParams(visit)),
 });
 
-/** What the visitor may do with the agent of a tab; nothing if the API did not say it. */
+/**
+ * Returns the function that decides which permissions the visitor has on the agent of a tab. They have none if the API
+ * did not return any.
+ */
 export const mayOf = (effective: Effective): MayOnAgent => {
   const allowed = effective.ok ? effective.value.permissions.filter((one) => one.allowed).map(({ id }) => String(id)) : [];
   return (permission) => allowed.includes(permission);
 };
 
-/** The way to a tab of an agent. */
+/** Returns the breadcrumbs for a tab of an agent. */
 export const agentTrail =
   (tab: string | null) =>
   ({ params, tenant }: Visit): readonly (readonly [string, string])[] => [
@@ -89,7 +95,7 @@ const tabsOf = (visit: Visit, current: string, may: MayOnAgent) =>
     ),
   );
 
-/** A tab of an agent: heading, actions that the visitor may take, tabs, and the content. */
+/** Renders a tab of an agent: heading, the actions that the visitor may take, tabs, and the content. */
 export const agentTab = (
   visit: Visit,
   current: string,

@@ -18,9 +18,9 @@ export type ConsoleDeps = {
   readonly operations: Operations;
   readonly pages: readonly Page[];
   readonly cookies: Pick<SignInCookies, 'origin' | 'session'>;
-  /** Whether people can sign in at an issuer. */
+  /** Whether people can sign in with an OpenID issuer. */
   readonly hasIssuer: boolean;
-  /** The path below which the assets are served. */
+  /** The URL path below which the assets are served. */
   readonly assets: string;
 };
 
@@ -30,7 +30,10 @@ export const SIGN_IN = '/console/sign-in';
 
 const { h1, a, p } = tags;
 
-/** The path of a page of the console, or its start. Any other text could lead to another host. */
+/**
+ * Returns the path if it is the path of a console page; otherwise, the path of the start page. Any other text could
+ * lead to another host.
+ */
 export const consolePath = (text: string | null | undefined): string =>
   text && /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !text.startsWith('/console//') ? text : '/console';
 
@@ -71,8 +74,8 @@ export const failedPage = (problem: Problem): Frame => ({
 });
 
 /**
- * Identifies the visitor. `params` are those of the page that are not in its path. Returns the response that ends the
- * request if nobody is signed in, or if it cannot be read who is.
+ * Identifies the visitor. `params` are parameters of the page that are not in its path. Returns the response that ends
+ * the request if nobody is signed in, or if the API cannot say who is.
  */
 export const identify = async (c: Context, deps: ConsoleDeps, params: Readonly<Record<string, string>> = {}): Promise<Visit | Response> => {
   const { app, operations, cookies, assets } = deps;

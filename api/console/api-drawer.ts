@@ -10,7 +10,7 @@ const { details, summary, ul, li, code, span, pre, div, a, p } = tags;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A call as a command line for a shell. It names the credential by a variable. */
+/** Returns a call as a command line for a shell. It contains the name of a variable in place of the credential. */
 export const curlOf = (origin: string, { method, path, body }: Call): string =>
   [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`,

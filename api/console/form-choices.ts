@@ -5,7 +5,9 @@ import type { Choices } from './form-fields.ts';
 import { nextCursor } from './parts/pager.ts';
 import type { Visit } from './visit.ts';
 
-/** The list from which a field with an id is chosen, and the fields of its items that people know them by. */
+/**
+ * For each field with an id: the operation that lists the possible resources, and the fields that people know them by.
+ */
 const SOURCES: Readonly<Record<string, { readonly list: string; readonly id?: string; readonly names: readonly string[] }>> = {
   agent_id: { list: 'listAgents', names: ['name'] },
   user_id: { list: 'listMembers', id: 'user_id', names: ['name', 'email'] },
@@ -28,8 +30,8 @@ const sourcesOf = ({ path, body }: Form, given: Readonly<Record<string, string>>
 };
 
 /**
- * Reads what can be chosen for the fields of a form that hold ids, as far as the visitor may list it. A list that is too
- * long for a choice, or that cannot be read, is left out: the field then takes the id itself.
+ * Reads the resources that can be chosen in the id fields of a form, as far as the visitor may list them. If a list is
+ * too long or cannot be read, it is left out, and the user must type the id.
  */
 export const readChoices = async (
   visit: Visit,

@@ -14,14 +14,20 @@ const { section, div, p, table, caption, thead, tbody, tr, th, td, span, code, m
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A change that came too late: what the form shows, what the resource says now, and what it said when drawn. */
+/**
+ * A change that came too late, as three values: those in the form, those of the resource now, and those of the resource
+ * when the form was rendered.
+ */
 export type Conflict = { readonly yours: Values; readonly theirs: Values; readonly before: Values };
 
-/** Whether the resource now says everything that the visitor wanted it to say. */
+/** Whether the resource already has all values that the visitor wanted. */
 export const isSaved = ({ yours, theirs, before }: Conflict): boolean =>
   Object.entries(yours).every(([name, value]) => isSame(value, theirs[name]) || isSame(value, before[name]));
 
-/** What a form shows after a conflict: the visitor's changes on top of the others'. */
+/**
+ * Returns the values for the form after a conflict: the present values of the resource, with the visitor's changes on
+ * top.
+ */
 export const merged = ({ yours, theirs, before }: Conflict): Values => ({
   ...theirs,
   ...Object.fromEntries(Object.entries(yours).filter(([name, value]) => !isSame(value, before[name]))),
@@ -45,7 +51,10 @@ const rowsOf = ({ yours, theirs, before }: Conflict): readonly Child[] => {
   });
 };
 
-/** Reads the latest event of the resource of a form; null if it has no history, or the visitor may not read it. */
+/**
+ * Reads the latest event of the resource of a form; null if the resource has no history, or the visitor may not read
+ * it.
+ */
 export const readLastChange = async (
   visit: Visit,
   operations: Operations,
@@ -67,7 +76,9 @@ const whoOf = (entry: HistoryEntry | null, visit: Visit): Child => {
   return span(null, `${who}, changed this while you edited it: ${wordsOf(entry.type)}, `, ago(entry.at), '.');
 };
 
-/** Shows what the visitor and somebody else made of the same fields, above the form. */
+/**
+ * Renders a comparison above the form: the visitor's values of the fields, and the values that somebody else has set.
+ */
 export const conflictView = (conflict: Conflict, last: HistoryEntry | null, visit: Visit): Child =>
   section(
     { class: 'card conflict', 'data-conflict': '', role: 'alert' },

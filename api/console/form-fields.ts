@@ -5,14 +5,14 @@ import { type Child, tags } from './parts/tags.ts';
 
 const { div, label, input, select, option, p, span, fieldset, legend, button, details, summary } = tags;
 
-/** The resources that a field with an id can name, with their names for people. */
+/** For each kind of resource, the ids that a field can have, with names for people. */
 export type Choices = Readonly<Record<string, readonly (readonly [id: string, name: string])[]>>;
 
-/** What a form shows: the values of its fields, the errors at them by pointer, and what ids can be chosen. */
+/** The content of a form: the values of its fields, the errors by JSON pointer, and the choices for id fields. */
 export type Shown = {
   readonly errors: ReadonlyMap<string, readonly string[]>;
   readonly choices: Choices;
-  /** The pointer of the field that has the focus when the page opens. */
+  /** The JSON pointer of the field that has the focus when the page opens. */
   readonly focus?: string | undefined;
 };
 
@@ -34,7 +34,7 @@ const messagesOf = ({ errors, at }: Drawing): Child =>
     ? p({ class: 'field-error', id: `${idOf(at)}-error` }, icon('circle-alert'), span(null, errors.get(at)!.join('. ')))
     : null;
 
-/** The attributes that tie a control to its help and its errors. */
+/** Returns the attributes that connect a control with its help text and its errors. */
 const described = (field: Field, { at, errors, focus }: Drawing) => {
   const texts = [...(helpOf(field) ? [`${idOf(at)}-help`] : []), ...(errors.has(at) ? [`${idOf(at)}-error`] : [])];
   return {
@@ -61,10 +61,10 @@ const boxOf = (field: Field, drawing: Drawing, control: Child): JSXNode => {
   );
 };
 
-/** A text of several lines. Its content is written as it is, because it is saved as it is shown. */
+/** Renders a field for a text of several lines. The text is not indented, because it is saved as it is shown. */
 const area = (attributes: Record<string, unknown>, text: string): JSXNode => {
   const rows = Math.min(MAX_AREA_ROWS, Math.max(MIN_AREA_ROWS, text.split('\n').length));
-  // A browser drops the first line end of the element's content.
+  // A browser drops the first line end of the element's content, so one is added.
   return jsx('textarea', { rows, ...attributes }, `\n${text}`);
 };
 
@@ -117,7 +117,7 @@ const booleanView = (field: Field, drawing: Drawing): JSXNode => {
   const help = helpOf(field);
   return div(
     { class: 'field check', 'data-pointer': at },
-    // An unchecked box is not sent, so this value is sent before it.
+    // An unchecked box is not sent, so the value `false` is sent before it.
     input({ type: 'hidden', name: at, value: 'false' }),
     input({ ...described(field, drawing), type: 'checkbox', value: 'true', checked: shown === true } as never),
     div(
@@ -148,7 +148,7 @@ const choicesView = (field: Field & { kind: 'choices' }, drawing: Drawing): JSXN
   );
 };
 
-/** The errors of the items of a list, which has one control for all of them. */
+/** Adds the errors of a list's items to the list, because one control shows all items. */
 const withItemErrors = (drawing: Drawing): Drawing => {
   const { at, errors } = drawing;
   const within = [...errors].filter(([pointer]) => pointer.startsWith(`${at}/`));
@@ -234,7 +234,7 @@ const membersOf = (field: Field, drawing: Drawing): readonly Child[] => {
 const jsonText = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 
-/** Draws a field of a form with its label, its help and its errors. */
+/** Renders a field of a form with its label, its help text and its errors. */
 export const fieldView = (field: Field, drawing: Drawing): JSXNode => {
   switch (field.kind) {
     case 'text':
@@ -274,6 +274,6 @@ export const fieldView = (field: Field, drawing: Drawing): JSXNode => {
   }
 };
 
-/** Draws the fields of the body of an operation. */
+/** Renders the fields of the body of an operation. */
 export const bodyFields = (body: Field | null, value: unknown, shown: Shown): readonly Child[] =>
   body === null ? [] : membersOf(body, { ...shown, at: '', value });

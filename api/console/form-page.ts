@@ -11,16 +11,16 @@ import { type Child, tags } from './parts/tags.ts';
 
 const { form, input, button, a, div, p, h2, ul, li, section, dl, dt, dd, code, pre } = tags;
 
-/** A form as it is drawn: whose it is, what it shows, and what the change is compared with. */
+/** A form to render: its operation, its content, and the state with which the change is compared. */
 export type DrawnForm = {
   readonly operation: string;
   readonly row: Operation;
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
-  /** What the fields show. */
+  /** The values of the fields. */
   readonly value: unknown;
   readonly query: Readonly<Record<string, unknown>>;
-  /** The body with which the form was first drawn. */
+  /** The body with which the form was first rendered. */
   readonly drawn: unknown;
   readonly etag: string | null;
   readonly key: string;
@@ -35,12 +35,15 @@ export type DrawnForm = {
 
 const DANGEROUS = /^(delete|erase|revoke|remove|retire|disconnect|close|suspend|lift|unlink|hide|disallow|yank)/;
 
-/** Whether an operation takes something away, so that its button warns. */
+/** Whether an operation removes something, so that its button must warn. */
 export const isDangerous = (operation: string): boolean => DANGEROUS.test(operation);
 
 const hidden = (name: string, value: string | null) => (value === null ? null : input({ type: 'hidden', name, value }));
 
-/** What `If-Match` and `Idempotency-Key` need, and what an unchanged field is compared with. */
+/**
+ * Renders the hidden fields: the values for `If-Match` and `Idempotency-Key`, and the body with which the fields are
+ * compared.
+ */
 const controls = ({ drawn, etag, key, returnTo, next, params, form: { path } }: DrawnForm): readonly Child[] => [
   hidden('_key', key),
   hidden('_etag', etag),
@@ -101,7 +104,7 @@ const errorList = ({ problem, errors, path }: DrawnForm): Child => {
 
 const tone = (operation: string): string => (isDangerous(operation) ? 'danger' : 'primary');
 
-/** Draws the form of an operation. It works without script. */
+/** Renders the form of an operation. It works without JavaScript. */
 export const formView = (drawn: DrawnForm): Child => {
   const { operation, row, form: fields, value, query, params, choices, errors, returnTo } = drawn;
   const first = fields.body?.kind === 'group' ? fields.body.fields.find(({ isRequired }) => isRequired) : undefined;
@@ -109,7 +112,8 @@ export const formView = (drawn: DrawnForm): Child => {
   const missing = fields.path.filter((name) => !params[name]);
   return form(
     { method: 'post', action: `/console/run/${operation}`, class: 'card form', autocomplete: 'off', 'data-form': operation },
-    // The first button of a form is the one that the Enter key presses, so it comes before those that change lists.
+    // The Enter key presses the first button of a form. So this hidden button comes before the buttons that change
+    // lists.
     button({ class: 'hidden', tabindex: -1, 'aria-hidden': 'true' } as never, row.summary),
     errorList(drawn),
     ...controls(drawn),
@@ -126,7 +130,7 @@ export const formView = (drawn: DrawnForm): Child => {
   );
 };
 
-/** The page of a form: its title, what it does, and its fields. */
+/** Renders the page of a form: its title, the description of the operation, and the fields. */
 export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[] => [
   heading(drawn.row.summary, drawn.row.details ?? null),
   ...before,
@@ -135,7 +139,7 @@ export const formPage = (drawn: DrawnForm, ...before: Child[]): readonly Child[]
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** The page after a change whose reply has a secret. Nothing shows the secret again. */
+/** Renders the page after a change whose response has a secret. The secret is not shown again. */
 export const secretPage = (
   row: Operation,
   reply: unknown,
@@ -176,7 +180,7 @@ export const secretPage = (
   ];
 };
 
-/** The page of a repeated request for a secret. */
+/** Renders the page after a repeated request for a secret, which cannot be shown again. */
 export const shownBeforePage = (target: string): readonly Child[] => [
   heading('Already shown', null),
   section(
@@ -186,6 +190,6 @@ export const shownBeforePage = (target: string): readonly Child[] => [
   ),
 ];
 
-/** The answer of an operation that changes nothing, such as a preview, above the form that it came from. */
+/** Renders the response of an operation that changes nothing, such as a preview, above the form that it came from. */
 export const answerCard = (reply: unknown): Child =>
   section({ class: 'card answer', role: 'status' }, h2(null, 'Answer'), reply === null ? p({ class: 'quiet' }, 'Done') : jsonTree(reply));

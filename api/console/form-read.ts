@@ -3,7 +3,10 @@ import { createsResource, isRead, type Operation, type Operations } from '../htt
 import { type Field, type Form, topFields } from './form.ts';
 import type { Visit } from './visit.ts';
 
-/** The reads whose replies have the fields of a change at another path, and how they name them. */
+/**
+ * Maps operations that change a resource to the reads whose responses have its fields, if those have another path, and
+ * to the names of the fields there.
+ */
 const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly names?: Readonly<Record<string, string>> }>> = {
   changeSkillAuthoring: { read: 'getAgent' },
   changeSkillVisibilityScope: { read: 'getAgent' },
@@ -13,15 +16,15 @@ const OTHER_READS: Readonly<Record<string, { readonly read: string; readonly nam
 
 export type AskAny = (row: Operation, sent: object, options?: Parameters<Ask>[2]) => Promise<Answer<unknown>>;
 
-/** Calls an operation that is known only by its id. */
+/** Returns the function that calls an operation which is known only by its id. */
 export const askAny = ({ ask }: Visit): AskAny => ask as unknown as AskAny;
 
-/** What the read of a resource says about the fields of a form. */
+/** The values of the fields of a form, read from the resource. */
 export type Before = { readonly value: unknown; readonly etag: string | null };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The part of a value that the fields of a form have. */
+/** Returns the part of a value that the fields of a form cover. */
 const within = (field: Field, value: unknown): unknown => {
   if (field.kind === 'group' && typeof value === 'object' && value !== null) return pick(field.fields, value as Json);
   if (field.kind === 'rows' && Array.isArray(value)) return value.map((one) => within(field.item, one));
@@ -33,7 +36,10 @@ const pick = (fields: readonly Field[], value: Json): Json =>
     fields.flatMap((field) => (field.isSecret || value[field.name] === undefined ? [] : [[field.name, within(field, value[field.name])]])),
   );
 
-/** The ids of an ordered list, if a form has one field with ids of the items of a list. */
+/**
+ * Returns the body of a form for an ordered list: the ids of the items, if the form has only one field, with these ids;
+ * otherwise null.
+ */
 const idsOf = (fields: readonly Field[], items: readonly Json[]): Json | null => {
   const [field] = fields;
   if (fields.length !== 1 || field?.kind !== 'lines' || !field.name.endsWith('_ids')) return null;
@@ -53,7 +59,10 @@ const bodyOfReply = (form: Form, reply: unknown, names: Readonly<Record<string, 
   return pick(fields, { ...(reply as Json), ...renamed });
 };
 
-/** The read of the resource that an operation changes; null if the operation has none, or creates a resource. */
+/**
+ * Returns the operation that reads the resource which an operation changes; null if there is none, or if the operation
+ * creates a resource.
+ */
 export const readOf = (operations: Operations, operation: string): Operation | null => {
   const row = operations[operation]!;
   if (!['put', 'patch'].includes(row.method) || createsResource(row)) return null;
@@ -62,7 +71,7 @@ export const readOf = (operations: Operations, operation: string): Operation | n
   return Object.values(operations).find((one) => isRead(one) && one.path === row.path) ?? null;
 };
 
-/** Reads the resource that a form changes. Null if there is no such read; otherwise its answer, as fields of the form. */
+/** Reads the resource that a form changes, and returns it as values of the fields. Null if no operation reads it. */
 export const readBefore = async (
   visit: Visit,
   operations: Operations,

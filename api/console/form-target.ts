@@ -4,7 +4,7 @@ import type { Page } from './page.ts';
 
 const pagePattern = ({ path }: Page): RegExp => new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`);
 
-/** The path in the console of a resource of the API. */
+/** Returns the console path of the page for a resource path of the API. */
 const inConsole = (path: string): string =>
   path.startsWith('/tenant/')
     ? `/console/t/${path.slice('/tenant/'.length)}`
@@ -14,8 +14,8 @@ const encoded = (params: Readonly<Record<string, string>>): Record<string, strin
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]));
 
 /**
- * The page of the console that shows the result of a change: that of the resource in the reply, else the nearest page
- * above it.
+ * Returns the page of the console that shows the result of a change: the page of the resource in the response; if there
+ * is none, the nearest page above it.
  */
 export const resultPath = (
   row: Operation,
@@ -25,13 +25,15 @@ export const resultPath = (
   const path = expandPath(row.location ?? row.path, encoded(params), (reply ?? {}) as object);
   const patterns = pages.map(pagePattern);
   const segments = inConsole(path).split('/');
-  // A deleted resource has no page any more.
+  // A deleted resource no longer has a page.
   if (row.method === 'delete') segments.pop();
   for (; segments.length > 2; segments.pop()) if (patterns.some((pattern) => pattern.test(segments.join('/')))) return segments.join('/');
   return params.tenant_id ? `/console/t/${params.tenant_id}` : '/console';
 };
 
-/** Adds the consistency token of a change to the path of a page, so that the page shows the change. */
+/**
+ * Adds the consistency token of a change to the path of a page. The page then waits until its reads show the change.
+ */
 export const afterToken = (path: string, token: string | null): string => {
   if (token === null) return path;
   const [page = '', query = ''] = path.split('?');

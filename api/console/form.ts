@@ -3,7 +3,7 @@ import type { Operation } from '../http/operation.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a field of a form can hold. `json` is any JSON, for values whose fields no schema names. */
+/** The possible contents of a field. `json` is any JSON, for values whose fields are not in a schema. */
 type Kind =
   | { readonly kind: 'text'; readonly input: 'text' | 'email' | 'date' | 'password' | 'area' }
   | { readonly kind: 'number'; readonly isInteger: boolean }
@@ -17,16 +17,16 @@ type Kind =
 
 /** A field of a form, from the schema of the field of a request. */
 export type Field = Kind & {
-  /** The JSON pointer of the field in the body; the fields of a list have a pointer within their item. */
+  /** The JSON pointer of the field in the body. For a field in a list item, the pointer starts at the item. */
   readonly pointer: string;
   readonly name: string;
   readonly label: string;
   readonly help: string | null;
   readonly isRequired: boolean;
   readonly isNullable: boolean;
-  /** Whether it can hold a secret. Such a field is never filled in. */
+  /** Whether the field can contain a secret. Such a field is never filled in. */
   readonly isSecret: boolean;
-  /** What the API takes if the field is absent. */
+  /** The value that the API uses if the field is absent. */
   readonly fallback: unknown;
   readonly placeholder: string | null;
   readonly min: number | null;
@@ -41,13 +41,13 @@ export type Form = {
   readonly body: Field | null;
 };
 
-/** Texts that may be longer than this get several lines. */
+/** A text field whose maximum length is greater than this has several lines. */
 const MAX_LINE = 255;
 const SECRET_NAMES = new Set(['password', 'secret', 'value', 'token']);
 /** Objects that are stored encrypted. */
 const SECRET_OBJECTS = new Set(['AgentSkillConfigUpdate/config']);
 
-/** A JSON body without its secrets, for pages that show calls. `path` is that of the call. */
+/** Returns a JSON body without its secrets, for pages that show calls. `path` is the path of the call. */
 export const withoutSecrets = (path: string, body: string): string => {
   const isSecret = (name: string) => SECRET_NAMES.has(name) || (name === 'config' && path.endsWith('/config'));
   return JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecret(name) ? '…' : value));
@@ -63,14 +63,14 @@ const UPPER_CASE: Readonly<Record<string, string>> = {
   tz: 'time zone',
 };
 
-/** The name of a field for people: `hourly_limit_usd` -> `Hourly limit USD`. */
+/** Returns the name of a field for people: `hourly_limit_usd` becomes `Hourly limit USD`. */
 export const labelOf = (name: string): string => {
   const [first = '', ...rest] = name.replace(/_ids?$/, (end) => (end === '_ids' ? 's' : '')).split(/[_-]/);
   const words = [UPPER_CASE[first] ?? first.slice(0, 1).toUpperCase() + first.slice(1), ...rest.map((word) => UPPER_CASE[word] ?? word)];
   return words.join(' ');
 };
 
-/** The name of a member within a JSON pointer. */
+/** Escapes the name of a member for a JSON pointer. */
 export const escapedName = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 type Place = { readonly pointer: string; readonly name: string; readonly isRequired: boolean; readonly owner: string };
@@ -101,7 +101,7 @@ const textKind = (schema: Json, isSecret: boolean): Kind => {
 
 const numberOr = (value: unknown): number | null => (typeof value === 'number' && Number.isSafeInteger(Math.trunc(value)) ? value : null);
 
-/** Whether a value is any JSON object, of which no schema names the fields. */
+/** Whether a schema allows any JSON object, without naming fields. */
 const isOpen = ({ type, properties }: Json): boolean => type === undefined || (type === 'object' && properties === undefined);
 
 const kindOf = (schema: Json, place: Place, resolve: (schema: Json) => Json): Kind => {
@@ -191,7 +191,7 @@ export const formOf = (row: Operation): Form => {
   return known;
 };
 
-/** The fields of a body at its first level: those of an object, or the list itself. */
+/** Returns the fields of a body at its top level: the fields of an object, or the list itself. */
 export const topFields = ({ body }: Form): readonly Field[] => {
   if (!body) return [];
   return body.kind === 'group' ? body.fields : [body];

@@ -38,9 +38,9 @@ export type Framed = {
   readonly nav: string;
   readonly trail: readonly (readonly [string, string])[];
   readonly content: readonly Child[];
-  /** The way into the past, at the top of the page. */
+  /** The control with which a visitor goes to a time in the past, at the top of the page. */
   readonly timeEntry?: Child;
-  /** The strip of a page of the past. */
+  /** The bar that a page of the past shows at its top. */
   readonly timeStrip?: Child;
   /** How the page is kept up to date; null or absent: it is not. */
   readonly live?: Live | null;
@@ -175,7 +175,7 @@ const breadcrumb = (trail: Framed['trail'], name: string) =>
     ),
   );
 
-/** Renders a page of a signed-in visitor in its frame, as a whole HTML document. */
+/** Renders a whole HTML document: a page of a signed-in visitor with navigation, breadcrumbs and header. */
 export const framed = (
   assets: string,
   visit: Visit,
@@ -206,6 +206,6 @@ export const framed = (
     ),
   );
 
-/** Renders a page of its own, without navigation, such as the sign-in. */
+/** Renders a whole HTML document without navigation, such as the sign-in page. */
 export const plainDocument = (assets: string, visit: Pick<Visit, 'theme'>, name: string, ...content: Child[]): string =>
   document(assets, visit, name, main({ id: 'main', class: 'alone' }, div({ class: 'alone-brand' }, brand()), ...content));

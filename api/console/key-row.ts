@@ -21,7 +21,10 @@ export const KEY_COLUMNS: readonly Column[] = [
 
 const mayDo = ({ read_only, role }: Key): string => [role ?? 'as its owner', ...(read_only ? ['read only'] : [])].join(', ');
 
-/** A row of a table of API keys, with what can be done about the key at its end. `from`: the address of its last use. */
+/**
+ * Renders a row of a table of API keys, with the possible action on the key at its end. `from` is the IP address of its
+ * last use.
+ */
 export const keyRow = (key: Key, action: Child, from?: string) =>
   tr(
     { 'data-kind': 'apikey', 'data-id': key.id },

@@ -18,7 +18,7 @@ const TENANT_PAGES: readonly NavEntry[] = [
 
 const PLATFORM_PAGES: readonly NavEntry[] = [];
 
-/** The navigation entries of the visitor: those that the visitor may open. */
+/** Returns the navigation entries that the visitor may open. */
 export const navigationOf = (visit: Visit): { readonly tenant: readonly NavEntry[]; readonly platform: readonly NavEntry[] } => {
   const { tenant_id } = visit.params;
   const ofTenant = tenant_id === undefined ? [] : TENANT_PAGES.map((entry) => ({ ...entry, path: tenantPath(tenant_id, entry.path) }));

@@ -9,14 +9,15 @@ import { type Me, THEMES, type Theme, type Visit } from './visit.ts';
 export const THEME_COOKIE = 'annals_theme';
 
 /**
- * The headers of the visitor's request that a call of an operation repeats, so that it is decided and recorded alike.
+ * The headers of the visitor's request that are copied to the calls of operations, so that these are authorized and
+ * recorded like requests of the visitor.
  */
 const REPEATED_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'x-forwarded-for', 'forwarded', 'via', 'traceparent'];
 
-/** What the handlers of the console know about a request from the application around it. */
+/** The values that the application passes to the handlers of the console with a request. */
 export type ConsoleEnv = {
   readonly incoming?: { readonly socket?: unknown };
-  /** The id of the visitor's request, which its calls share. */
+  /** The id of the visitor's request. The API calls of the page have the same id. */
   readonly requestId: string;
 };
 
@@ -53,20 +54,23 @@ const afterChange = (ask: Ask, query: URLSearchParams, header: string | undefine
   return (row, sent, options) => ask(row, sent, isRead(row) ? { headers: { 'consistency-token': token, ...options?.headers } } : options);
 };
 
-/** Makes the reads show the log at a time, as far as they have a past. `onPresent` gets the summaries of the others. */
+/**
+ * Makes reads return the state at a time in the past, if they support that. `onPresent` is called with the summaries of
+ * the others.
+ */
 const atTime = (ask: Ask, asOf: string | null, onPresent: (summary: string) => void): Ask => {
   if (asOf === null) return ask;
   return (row, sent, options) => {
     const fields = (row.query as { readonly shape?: object } | undefined)?.shape ?? {};
     if (!isRead(row) || Object.hasOwn(sent, 'as_of')) return ask(row, sent, options);
     if (Object.hasOwn(fields, 'as_of')) return ask(row, { ...sent, as_of: asOf }, options);
-    // Who the visitor is belongs to the frame, which is always that of the present.
+    // The identity of the visitor is only shown in the header, which always shows the present.
     if (row.path !== '/me') onPresent(row.summary);
     return ask(row, sent, options);
   };
 };
 
-/** Creates the visit of a request, without the visitor. */
+/** Creates the visit (the data about the request for a page) without the visitor. */
 export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => {
   const url = new URL(c.req.url);
   const calls: Call[] = [];
@@ -98,7 +102,7 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
 
 const mayIn = (me: Me, tenant: Visit['tenant'], permission: string): boolean => {
   if (permission === 'any' || me.permissions.includes(permission)) return true;
-  // A super-admin may read every tenant. Each such read is recorded.
+  // A super-admin may read every tenant; each such read is recorded.
   if (me.permissions.includes('platform')) return true;
   return tenant?.permissions.includes(permission) ?? false;
 };

@@ -39,22 +39,22 @@ const nothingThen: Frame = {
   ],
 };
 
-/** The event before the newest one of a page; null if there is none. */
+/** Returns the event before the newest one of a page; null if there is none. */
 const eventBack = async (visit: Visit): Promise<string | null> => (await readTicks(visit))[1]?.position ?? null;
 
 /**
- * Leads a page to the time that its parameter `as_of` means: to the event before the newest one, or to the present.
- * Returns null if the page can be shown at its time.
+ * Returns a redirect if the query parameter `as_of` must be replaced by an exact time, or removed because it means the
+ * present. Returns null if the page can be shown.
  */
 const toItsTime = async (c: Context, visit: Visit): Promise<Response | null> => {
   const wanted = visit.query.get('as_of');
   if (wanted === 'back') return redirect(c, withQuery(visit, { as_of: await eventBack(visit) }));
   if (wanted === '' || wanted === 'now') return redirect(c, withQuery(visit, { as_of: null }));
-  // A time in words is written out, so that the address shows the same page tomorrow.
+  // A time in words is replaced by an exact time, so that the URL shows the same page tomorrow.
   return visit.asOf !== null && visit.asOf !== wanted ? redirect(c, withQuery(visit, { as_of: visit.asOf })) : null;
 };
 
-/** Puts a page into its frame: that of the present, or the amber one of the past. */
+/** Renders the whole document of a page: in the normal layout, or in the amber layout of the past. */
 const inTime = async (deps: ConsoleDeps, visit: Visit, frame: Frame): Promise<string> => {
   const { asOf, query } = visit;
   if (!visit.params.tenant_id) return framed(deps.assets, visit, frame);
@@ -89,7 +89,7 @@ const showPage = (page: Page, deps: ConsoleDeps) => async (c: Context) => {
   return htmlResponse(c, html, main && !main.ok ? main.status : isBadTime ? 422 : 200);
 };
 
-/** Opens the visitor's first tenant. */
+/** Redirects to the visitor's first tenant. */
 const showStart = (deps: ConsoleDeps) => async (c: Context) => {
   const visit = await identify(c, deps);
   if (visit instanceof Response) return visit;
@@ -175,7 +175,8 @@ export const createConsole = (
     const visit = await identify(c, deps);
     return visit instanceof Response ? visit : htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
   };
-  // With the tenant in the path, the frame of an unknown page is that of a page that the visitor may not see.
+  // If the tenant is in the path, the page for an unknown path looks like the page for a path that the visitor may not
+  // see.
   app.get('/console/t/:tenant_id/*', showUnknown);
   app.notFound(showUnknown);
   app.onError((error) => {

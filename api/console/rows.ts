@@ -38,7 +38,7 @@ import type { testDeliveryOperationsOf } from '../webhooks/test-delivery.ts';
 
 type History<Path extends string> = TypedOperation<Path, undefined, undefined, typeof HistoryEntries>;
 
-/** The histories, whose operation ids are made from the names of the resources. */
+/** The operations that read histories. Their operation ids are made from the names of the resources. */
 type HistoryRows = {
   readonly diffAgent: TypedOperation<'/tenant/:tenant_id/agents/:agent_id/diff', typeof DiffQuery, undefined, typeof ResourceDiff>;
   readonly readAgentHistory: History<'/tenant/:tenant_id/agents/:agent_id/history'>;

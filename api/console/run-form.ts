@@ -30,9 +30,11 @@ type Run = {
   readonly row: Operation;
   readonly form: Form;
   readonly params: Readonly<Record<string, string>>;
-  /** The page after the change, unless it creates a resource, which then is shown. */
+  /**
+   * The page to show after the change, unless the change creates a resource: then the page of the resource is shown.
+   */
   readonly returnTo: string | null;
-  /** The page after the change in any case. */
+  /** The page to show after the change in any case. */
   readonly next: string | null;
 };
 
@@ -49,7 +51,9 @@ const show = (
 const showUnknown = (c: Context, deps: ConsoleDeps, visit: Visit): Response =>
   htmlResponse(c, framed(deps.assets, visit, unknownPage), 404);
 
-/** Finds the operation of a form, and whether the visitor may call it. Otherwise returns the response for it. */
+/**
+ * Finds the operation of a form, and checks that the visitor may call it. Otherwise, returns the response that says so.
+ */
 const startRun = async (c: Context, deps: ConsoleDeps, fields: URLSearchParams): Promise<Run | Response> => {
   const operation = c.req.param('operation') ?? '';
   const row = Object.hasOwn(deps.operations, operation) ? deps.operations[operation]! : null;
@@ -68,7 +72,7 @@ const newKey = (): string => crypto.randomUUID();
 /** Whether the page of an unknown address is shown in place of a problem. */
 const isLikeUnknown = ({ status, code }: Problem): boolean => [403, 404].includes(status) && code !== RECENT_SIGN_IN;
 
-/** Draws the form of a run, with what it shows. */
+/** Renders the form of a run, with its content. */
 const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[] = []): Promise<readonly Child[]> => {
   const { visit, deps, operation, row, form, params } = run;
   const choices = await readChoices(visit, form, { operations: deps.operations, params });
@@ -78,14 +82,17 @@ const draw = async (run: Run, shown: Partial<DrawnForm>, before: readonly Child[
   return formPage({ ...drawn, operation, row, form, params, choices, returnTo, next: run.next, path, ...shown }, ...before);
 };
 
-/** The fields of a body that a link to the form fills in. Secrets are not taken from an address. */
+/** Returns the fields of a body that a link to the form fills in. Secrets are not taken from a URL. */
 const prefilled = (form: Form, query: URLSearchParams): Record<string, unknown> => {
   if (form.body?.kind !== 'group') return {};
   const fields = form.body.fields.filter(({ isSecret, name }) => !isSecret && query.has(`/${name}`));
   return bodyOf({ ...form, body: { ...form.body, fields } }, query, {}).value as Record<string, unknown>;
 };
 
-/** Names the parameters of a link as a form names its fields: `agent_id` is the path's, or else the body's. */
+/**
+ * Maps the parameters of a link to the names of fields in the form: `agent_id` is a path parameter if the operation has
+ * one, otherwise a field of the body.
+ */
 const fieldsOfLink = (c: Context, { path, body, query }: Form): URLSearchParams => {
   const inBody = new Set(body?.kind === 'group' ? body.fields.map(({ name }) => name) : []);
   const fields = new URLSearchParams();
@@ -130,7 +137,10 @@ type Sent = {
 
 const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is sent of a body: all of it, or with a resource to compare with, the fields that changed and those that must be there. */
+/**
+ * Returns the part of a body that is sent: all of it or, if there is a resource to compare with, the changed fields and
+ * the required ones.
+ */
 const sentFields = (form: Form, { body, drawn, etag }: Sent): object => {
   if (Array.isArray(body)) return { items: body };
   if (!isGroup(body)) return {};
@@ -146,7 +156,7 @@ const headersOf = ({ row }: Run, { key, etag }: Sent): Record<string, string> =>
   ...(etag !== null && !row.noETag ? { 'if-match': etag } : {}),
 });
 
-/** Shows a new secret, for a runner key with the command that uses it. */
+/** Shows a new secret. For a runner key, also shows the command that uses it. */
 const showSecret = async (run: Run, reply: unknown, target: string): Promise<Response> => {
   const { visit, operation, params, row } = run;
   const agent = operation === 'createRunnerKey' ? await visit.ask(visit.rows.getAgent, params as never) : null;
@@ -167,7 +177,10 @@ const showResult = (run: Run, sent: Sent, answer: Answer<unknown> & { ok: true }
   return redirect(c, target);
 };
 
-/** Shows what somebody else changed meanwhile. If it is what the visitor wanted, the change counts as saved. */
+/**
+ * Shows what somebody else changed meanwhile. If the resource already has the visitor's values, the change counts as
+ * saved.
+ */
 const showConflict = async (run: Run, sent: Sent, problem: Problem): Promise<Response> => {
   const { visit, deps, operation, form, params, row } = run;
   const read = await readBefore(visit, deps.operations, { operation, form, params });
@@ -198,7 +211,8 @@ const showProblem = async (run: Run, sent: Sent, { problem, status, headers }: A
     return show(run, shownBeforePage(run.next ?? run.returnTo ?? own));
   }
   if (status === 412 && sent.etag !== null) return showConflict(run, sent, problem);
-  // After a failure of the server the same request may be repeated: it acts once, whatever became of the first.
+  // After a server error, the same Idempotency-Key is used again, so that a repeated request takes effect only once,
+  // whether or not the first one did.
   const key = status >= 500 ? sent.key : newKey();
   const shown = { value: sent.body, drawn: sent.drawn, etag: sent.etag, query: sent.query, key, errors: problem.errors ?? [], problem };
   return show(run, await draw(run, shown), status);
@@ -233,7 +247,7 @@ const runForm = (deps: ConsoleDeps) => async (c: Context) => {
   return answer.ok ? showResult(run, sent, answer) : showProblem(run, sent, answer);
 };
 
-/** Adds the forms: each operation that changes something has one at /console/run/{operation}. */
+/** Adds the forms: each operation that changes something has a form at /console/run/{operation}. */
 export const mountForms = (app: Hono, deps: ConsoleDeps): void => {
   app.get('/console/run/:operation', showForm(deps));
   app.post('/console/run/:operation', bodyLimit({ maxSize: MAX_FORM_BYTES }), runForm(deps));

@@ -11,7 +11,7 @@ export type SignInPage = {
   readonly returnTo: string;
   readonly hasIssuer: boolean;
   readonly problem?: Problem | undefined;
-  /** Why the visitor has to sign in, if they had a session. */
+  /** The reason why the visitor must sign in again, if they had a session. */
   readonly ended?: string | undefined;
 };
 
@@ -24,7 +24,7 @@ const notice = (problem: Problem | undefined, ended: string | undefined): Child 
 
 const hidden = (returnTo: string) => input({ type: 'hidden', name: 'return_to', value: returnTo });
 
-/** The page with the ways to sign in. */
+/** Renders the page with the ways to sign in. */
 export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem, ended }: SignInPage): string =>
   plainDocument(
     assets,
@@ -70,7 +70,10 @@ export const signInPage = (assets: string, { theme, returnTo, hasIssuer, problem
     ),
   );
 
-/** The page that a sign-in link opens. It asks first, because following a link must not sign anybody in. */
+/**
+ * Renders the page that a sign-in link opens. It asks for confirmation, because following a link must not sign anybody
+ * in.
+ */
 export const linkPage = (assets: string, theme: Visit['theme'], problem?: Problem): string =>
   plainDocument(
     assets,

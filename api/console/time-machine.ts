@@ -7,14 +7,14 @@ import { type Visit, withQuery } from './visit.ts';
 
 const { div, form, input, label, button, a, details, summary, strong, span, p } = tags;
 
-/** An event of a page, at which its slider stops. */
+/** An event of a page, at which its time slider can stop. */
 export type Tick = { readonly position: string; readonly at: string; readonly name: string };
 
 const MAX_TICKS = 100;
 
 /**
- * Reads the events of a page, the newest first: those of the agent, or of the tenant if the visitor may read them. None
- * if they may not.
+ * Reads the events of a page, the newest first: the events of the agent or, for a page without an agent, those of the
+ * tenant. Returns none if the visitor may not read them.
  */
 export const readTicks = async ({ ask, rows, params, may }: Visit): Promise<readonly Tick[]> => {
   const { tenant_id, agent_id } = params;
@@ -33,18 +33,18 @@ export const readTicks = async ({ ask, rows, params, may }: Visit): Promise<read
   }));
 };
 
-/** The index of the last event at or before a time or position; the number of events if all are later. */
+/** Returns the index of the last event at or before a time or position; the number of events if all are later. */
 export const indexAt = (ticks: readonly Tick[], asOf: string): number => {
   const isThen = ({ position, at }: Tick) => (isPosition(asOf) ? comparePlaces(position, asOf) <= 0 : Date.parse(at) <= Date.parse(asOf));
   const found = ticks.findIndex(isThen);
   return found === -1 ? ticks.length : found;
 };
 
-/** What a page of the past says about itself. */
+/** The data for the bar at the top of a page of the past. */
 export type Past = {
   readonly asOf: string;
   readonly ticks: readonly Tick[];
-  /** The summaries of those calls of the page that have no past. */
+  /** The summaries of the calls of this page that cannot be made for a time in the past. */
   readonly present: readonly string[];
 };
 
@@ -72,7 +72,7 @@ const field = (visit: Visit, value: string, message: string | null) =>
     message === null ? null : p({ class: 'field-error', id: 'as-of-error', role: 'alert' }, message),
   );
 
-/** The way from the present into the past, at the top of a page of a tenant. */
+/** Renders the control with which a visitor goes to a time in the past, at the top of a page of a tenant. */
 export const timeEntry = (visit: Visit, message: string | null = null): Child =>
   details(
     { class: 'time-entry', open: message !== null },
@@ -116,7 +116,10 @@ const slider = (visit: Visit, ticks: readonly Tick[], index: number): Child => {
 const shownTime = (asOf: string, at: Tick | undefined): string =>
   isPosition(asOf) ? (at ? absoluteTime(at.at) : 'a position') : absoluteTime(asOf);
 
-/** The strip of a page of the past: its time, the way to other times, and what of it shows the present. */
+/**
+ * Renders the bar of a page of the past: its time, the controls to go to other times, and the parts of the page that
+ * show the present.
+ */
 export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child => {
   const index = indexAt(ticks, asOf);
   const later = index === 0 ? undefined : index === 1 ? null : ticks[index - 1];
@@ -154,7 +157,7 @@ export const timeStrip = (visit: Visit, { asOf, ticks, present }: Past): Child =
 const PAGE_LINK = /<a (?![^>]*data-now)([^>]*href="(\/console\/t\/[^"#]*))"/g;
 const GET_FORM = /<form (?![^>]*data-now)[^>]*method="get"[^>]*>/g;
 
-/** Makes the links and filters of a page of the past lead to pages of the same time. */
+/** Changes the links and filters in a page of the past so that they lead to pages of the same time. */
 export const keepingTime = (page: string, asOf: string): string => {
   const value = encodeURIComponent(asOf);
   return page

@@ -13,12 +13,15 @@ const url = z.string().meta({
 const ConnectIntegrationResponse = z.object({ url }).meta({ id: 'ConnectIntegrationResponse' });
 const ConnectAgentIntegrationResponse = z.object({ url }).meta({ id: 'ConnectAgentIntegrationResponse' });
 
-/** The name of the cookie that binds an attempt to a browser. Several tabs can connect accounts at the same time. */
+/**
+ * Returns the name of the cookie that binds an attempt to a browser. It contains the id of the attempt, because several
+ * tabs can connect accounts at the same time.
+ */
 export const linkCookieName = (id: string, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}annals_link_${id.slice(0, 9)}`;
 
 /**
- * Returns the header that gives the browser the cookie of an attempt. It is sent when the provider sends the browser
- * back.
+ * Returns the Set-Cookie header for the cookie of an attempt. The browser sends the cookie when the provider redirects
+ * it back.
  */
 const linkCookie = (publicUrl: string, { id, browser }: StartedLink): string => {
   const secure = publicUrl.startsWith('https:');

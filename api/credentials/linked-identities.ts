@@ -11,7 +11,7 @@ import type { Ctx } from '../http/operation.ts';
 import { type Operations, operation } from '../http/operation.ts';
 import { listQuery, windowOf } from '../http/paging.ts';
 
-/** Returns the agents whose identities the caller may see; undefined if it is every agent of the tenant. */
+/** Returns the ids of the agents whose identities the caller may see; undefined for all agents of the tenant. */
 const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   if ((await ctx.may('tenant:credentials:write')) || (await ctx.may('tenant:audit:read'))) return undefined;
   if (ctx.principal.kind !== 'user') return [];

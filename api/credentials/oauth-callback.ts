@@ -23,8 +23,9 @@ export type CallbackDeps = {
   readonly oauth: OAuthClients;
   readonly publicUrl: string;
   /**
-   * Runs an attempt. A failed one counts against the rate limit of the client's IP address, like a request with invalid
-   * credentials. @throws Refusal rate_limited
+   * Runs an attempt. A failed attempt counts against the rate limit of the client's IP address, like a request with
+   * invalid credentials.
+   * @throws Refusal rate_limited
    */
   readonly attempt: <T>(c: Context, work: () => Promise<T>) => Promise<T>;
 };
@@ -33,7 +34,7 @@ type Deps = CallbackDeps & { readonly runtime: Runtime };
 
 const callbackPrincipal = { kind: 'system', name: 'oauth-callback' } as const;
 
-/** Reads what the browser brings back, and removes the cookie of the attempt. */
+/** Reads the parameters and the cookie from a callback, and removes the cookie of the attempt. */
 const callbackOf = (c: Context, publicUrl: string): Callback => {
   const state = c.req.query('state') ?? '';
   const secure = publicUrl.startsWith('https:');

@@ -10,13 +10,16 @@ import { abortOnError } from '../http/stream-response.ts';
 /** A stored file. `digest` is the SHA-256 of its bytes. */
 export type ShownFile = { readonly digest: string; readonly filename: string; readonly content_type: string };
 
-/** The value of Content-Disposition: the file is saved and not displayed. Its name is in UTF-8 (RFC 6266, RFC 8187). */
+/**
+ * Returns the value of Content-Disposition with which browsers save a file and do not display it. Its name is in UTF-8
+ * (RFC 6266, RFC 8187).
+ */
 const dispositionOf = (filename: string): string => {
   const encoded = encodeURIComponent(filename).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${filename.replace(/[^\w. -]/g, '_')}"; filename*=UTF-8''${encoded}`;
 };
 
-/** Responds with the bytes of a stored file, or a range of them. @throws Refusal not_found, unavailable */
+/** Responds with the bytes of a stored file, or with a range of them. @throws Refusal not_found, unavailable */
 export const fileResponse = async (
   c: Context,
   { runtime, ctx }: { readonly runtime: Runtime; readonly ctx: Ctx },

@@ -109,7 +109,7 @@ const replacePicture =
     };
   };
 
-/** For this long, browsers and proxies may use a picture without asking again. */
+/** Browsers and proxies may use a picture for this many seconds without asking again. */
 const MAX_AGE_SECONDS = 300;
 const nobody = { kind: 'system', name: 'nobody' } as const;
 

@@ -12,7 +12,10 @@ const FILES_OF_RUNS = {
   trajectory: { filename: 'trajectory.json', content_type: 'application/json' },
 } as const;
 
-/** Finds the files with this digest in sessions, mail and benchmark runs of the tenant: one of each for each agent. */
+/**
+ * Returns the files with this digest in sessions, mail and benchmark runs of the tenant; one of each kind for each
+ * agent.
+ */
 const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<AgentFile[]> => {
   const [ofSessions, ofMail, ofRuns] = await Promise.all([
     filesWithDigest(reads, tenant, digest),
@@ -25,7 +28,7 @@ const filesOfAgents = async ({ reads, tenant }: Ctx, digest: string): Promise<Ag
 /**
  * Finds a file that the caller may read: a picture of the tenant, or a file of a session, a message or a benchmark run
  * of an agent whose sessions they may read.
- * @throws Refusal not_found if there is none, or the caller may not see its agents; otherwise forbidden
+ * @throws Refusal not_found if there is none, or the caller may not see the agents that have it; otherwise forbidden
  */
 export const findReadable = async (ctx: Ctx, digest: string): Promise<Pick<AgentFile, 'filename' | 'content_type'>> => {
   if (!DIGEST.test(digest)) throw notFound();

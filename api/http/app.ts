@@ -91,8 +91,8 @@ const compressResponse: MiddlewareHandler = async (c, next) => {
   if (c.req.method === 'HEAD') c.res.headers.delete('content-length');
   const etag = c.res.headers.get('etag');
   await compressBody(c, async () => {});
-  // Hono makes the ETag weak. Ours names the revision of the resource, and clients send it in If-Match, which compares
-  // strongly.
+  // Hono makes the ETag weak. Ours is the revision of the resource, and clients send it in If-Match, which needs a
+  // strong ETag.
   if (etag !== null) c.res.headers.set('etag', etag);
 };
 
@@ -115,8 +115,8 @@ export const createApp = ({
     c.set('requestId', id);
     const startedAt = performance.now();
     const common = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
-    // On Node, set the headers directly on Node's response object. Creating a Headers object would take longer than
-    // verifying a webhook signature.
+    // On Node, the headers are set directly on Node's response object, because creating a Headers object would take
+    // longer than verifying a webhook signature.
     if (outgoing) for (const [name, value] of Object.entries(common)) outgoing.setHeader(name, value);
     // By default, clients must not cache a response. A route can override this header.
     outgoing?.setHeader('cache-control', DEFAULT_CACHE_CONTROL);

@@ -32,7 +32,7 @@ export const assertWithinLog = async (ctx: Ctx, token: string): Promise<void> =>
 /**
  * Converts `text`, the value of the query parameter `name`, to a log position. A Consistency-Token contains a position.
  * For a time, the result is the position of the tenant's last event up to that time.
- * @throws Refusal invalid if the text is neither, or the position lies beyond the end of the log
+ * @throws Refusal invalid if the text is neither, or the position is beyond the end of the log
  */
 export const resolvePosition = async (ctx: Ctx, text: string, name = 'as_of'): Promise<Position> => {
   const token = parseToken(text);

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { expandPath } from './expand-path.ts';
 import { isRead, type Operation, type Params } from './operation.ts';
 
-/** What a problem document (RFC 9457) of the API says. */
+/** The content of a problem document (RFC 9457) of the API. */
 export type Problem = {
   readonly type: string;
   readonly title: string;
@@ -11,23 +11,23 @@ export type Problem = {
   readonly code: string;
   readonly request_id: string;
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
-  /** After how many seconds the call is worth repeating. */
+  /** The number of seconds after which the call can be repeated. */
   readonly retry_after?: number;
 };
 
-/** A call of an operation, as the API drawer of the console shows it. */
+/** A call of an operation, in the form in which the console shows it. */
 export type Call = { readonly method: string; readonly path: string; readonly body?: string; readonly milliseconds: number };
 
 type Outcome = {
   readonly status: number;
   readonly headers: Headers;
-  /** Up to which log position a read is complete; of a change, the position after it. */
+  /** For a read, the log position up to which it is complete; for a change, the position after it. */
   readonly position: string | null;
   readonly etag: string | null;
   readonly call: Call;
 };
 
-/** The reply of an operation, or the problem that it ended with. */
+/** The reply of an operation, or the problem with which it failed. */
 export type Answer<T> = Outcome & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem });
 
 type Typed = Operation & { readonly path: string };
@@ -47,7 +47,7 @@ export type ReplyOf<Row> = Row extends { readonly reply?: infer R }
 
 export type AskOptions = { readonly headers?: Readonly<Record<string, string>> };
 
-/** Calls an operation. It never throws because of an answer: a refusal is an answer that is not `ok`. */
+/** Calls an operation. Never throws because of an answer: if the operation is refused, the answer is not `ok`. */
 export type Ask = <Row extends Typed>(row: Row, sent: Sent<Row>, options?: AskOptions) => Promise<Answer<ReplyOf<Row>>>;
 
 type Request = { readonly method: string; readonly path: string; readonly body?: string; readonly headers: Record<string, string> };
@@ -64,7 +64,7 @@ const queryText = (fields: readonly (readonly [string, unknown])[]): string => {
   return search.size > 0 ? `?${search}` : '';
 };
 
-/** Splits the fields of a call into the path, the query and the JSON body of its request. */
+/** Divides the fields of a call into the path, the query and the JSON body of its request. */
 export const requestOf = (row: Operation, sent: Readonly<Record<string, unknown>>): Omit<Request, 'headers'> => {
   const inPath = new Set([...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name!));
   const encoded = Object.fromEntries([...inPath].map((name) => [name, encodeURIComponent(String(sent[name] ?? ''))]));
@@ -86,7 +86,10 @@ const problemOf = async (response: Response): Promise<Problem> => {
   return { ...(known ?? unknown), ...(retryAfter > 0 ? { retry_after: retryAfter } : {}) };
 };
 
-/** Creates the function that calls operations through `send`. `onCall` gets each call when its answer has arrived. */
+/**
+ * Creates the function that calls operations through `send`. `onCall` is called with each call when its answer has
+ * arrived.
+ */
 export const createAsk =
   (send: Send, onCall: (call: Call) => void = () => {}): Ask =>
   async (row, sent, { headers = {} } = {}) => {

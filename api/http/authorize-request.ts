@@ -31,7 +31,7 @@ const ifMatchOf = (header: string | undefined): RequestInfo['ifMatch'] => {
 
 const isResourceId = (name: string): boolean => name === 'id' || name.endsWith('_id');
 
-/** The ids of events are UUIDs, those of resources are not. */
+/** Matches the ids of events, which are UUIDs; the ids of resources are not. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const isWellFormed = (name: string, value: string): boolean => {
@@ -40,8 +40,8 @@ const isWellFormed = (name: string, value: string): boolean => {
 };
 
 /**
- * Refuses a malformed id in the URL path like the id of an unknown resource. Also refuses a name with the character
- * NUL, because Postgres cannot compare with it.
+ * Refuses a malformed id in the URL path in the same way as an unknown id. Also refuses a name with the character NUL,
+ * because Postgres cannot compare it.
  * @throws Refusal not_found
  */
 const assertParameters = (names: readonly string[], params: Record<string, string>): void => {

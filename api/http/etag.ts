@@ -1,9 +1,9 @@
 const ETAG_LIST = /^(?:(?:W\/)?"[^"]*"\s*)?(?:,\s*(?:(?:W\/)?"[^"]*"\s*)?)*$/;
 
 /**
- * The ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. A read takes it
- * from the column `revision`, which the projection updates with every event of the stream. A mutation takes it from the
- * folded state.
+ * Returns the ETag of a resource: the revision of its stream, or -1 for settings that have never been changed. A read
+ * takes the revision from the column `revision`, which the projection updates with every event of the stream. A
+ * mutation takes it from the folded state.
  */
 export const etagOf = (revision: number): string => `"${revision}"`;
 
@@ -13,7 +13,7 @@ export const etagOf = (revision: number): string => `"${revision}"`;
 const etagsIn = (header: string): readonly string[] => (ETAG_LIST.test(header) ? (header.match(/(?:W\/)?"[^"]*"/g) ?? []) : []);
 
 /**
- * Returns the revisions in a list of ETags. Ignores weak ETags, because If-Match compares strongly (RFC 9110, 13.1.1),
+ * Returns the revisions in a list of ETags. Ignores weak ETags, because If-Match needs strong ones (RFC 9110, 13.1.1),
  * and ETags that this platform did not create.
  */
 export const revisionsIn = (header: string): readonly number[] =>

@@ -37,9 +37,9 @@ const exampleOfType = (schema: Json, schemas: Schemas): unknown => {
 };
 
 /**
- * Creates an example of a JSON Schema from the examples of its fields. Without an example, a field gets its first
- * allowed value, false, its minimum, or null; optional fields without an example are left out. Returns undefined if a
- * text has no example.
+ * Creates an example for a JSON Schema from the examples of its fields. A required field without an example gets its
+ * first allowed value, false, its minimum, or null; an optional field without an example is left out. Returns undefined
+ * if a required text has no example.
  */
 const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   const schema = resolve(reference, schemas);
@@ -51,13 +51,16 @@ const exampleOf = (reference: Json, schemas: Schemas): unknown => {
   return exampleOfType(schema, schemas);
 };
 
-/** The content of a JSON body: its schema and an example. Adds the named schemas to `schemas`. */
+/** Returns the OpenAPI content of a JSON body: its schema and an example. Adds the named schemas to `schemas`. */
 export const jsonContentOf = (body: z.ZodType, io: 'input' | 'output', schemas: Schemas) => {
   const schema = schemaOf(body, io, schemas) as Json;
   return { 'application/json': { schema, example: exampleOf(schema, schemas) } };
 };
 
-/** The content of the body of a plain route's request. Its schema refers to no component of the document. */
+/**
+ * Returns the OpenAPI content of the request body of a plain route. Its schema does not refer to components of the
+ * document.
+ */
 export const requestContentOf = (body: z.ZodType) => {
   const schema = requestSchemaOf(body) as Json;
   return { 'application/json': { schema, example: exampleOf(schema, {}) } };

@@ -17,7 +17,7 @@ const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'i
 
 type SizeIssue = { readonly origin: string; readonly inclusive?: boolean | undefined };
 
-/** Says that a value is too small (`bound` is `at least`) or too large (`at most`). */
+/** Returns the message that a value is too small (`bound` is `at least`) or too large (`at most`). */
 const sizeMessage = (bound: 'at least' | 'at most', limit: number | bigint, { origin, inclusive = true }: SizeIssue): string => {
   const unit = UNITS[origin];
   if (unit) return `must have ${bound} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`;
@@ -32,8 +32,8 @@ const valuesMessage = (values: readonly unknown[]): string => {
 };
 
 /**
- * Says what is wrong with a value of a request, in place of the words of the schema library. Undefined: the library has
- * no better words either.
+ * Returns the message about an invalid value in a request, in place of the message of the schema library. Undefined if
+ * the message of the library is used.
  */
 export const issueMessage: z.core.$ZodErrorMap = (issue) => {
   // JSON has no undefined, so an undefined value means that the field is missing.

@@ -85,7 +85,7 @@ const assertExactNumber = (value: number): void => {
 };
 
 /**
- * Parses the JSON of a request to the API. Refuses duplicate names, numbers that would lose precision, and text that
+ * Parses the JSON of a request to the API. Refuses duplicate names, numbers that would lose precision, and texts that
  * Postgres cannot store.
  * @throws Refusal invalid
  */
@@ -97,18 +97,18 @@ const parseStrictJson = (text: string): unknown => {
     if (!Array.isArray(this)) {
       visited++;
       assertStorableText(name);
-      // zod would drop a field of this name without an error.
+      // zod would drop a field with this name without an error.
       if (name === '__proto__') throw invalid('', 'a field may not be named __proto__', 'bad_name');
     }
     return one;
   });
-  // Find duplicate names: JSON.parse calls the reviver only once for a name that occurs twice. Its last call is for the
-  // root value, which is not a member.
+  // This detects duplicate names: JSON.parse calls the reviver only once for a name that occurs twice. The last call is
+  // for the root value, which is not a member.
   if (countMembers(text) !== visited - 1) throw invalid('', 'an object contains the same name twice', 'duplicate_name');
   return value;
 };
 
-/** @throws Refusal malformed if the bytes are not JSON, invalid if it is nested too deep */
+/** Checks that bytes are JSON. @throws Refusal malformed if they are not, invalid if they are nested too deeply */
 const assertJson = (bytes: Uint8Array): void => {
   const result = scanJson(bytes, MAX_DEPTH);
   if (result === 'too_deep') throw invalid('', `the body is nested deeper than ${MAX_DEPTH} levels`, 'too_deep');

@@ -25,7 +25,10 @@ const mapSchema = (schema: Json, change: (schema: Json) => Json): Json => {
   return change(Object.fromEntries(mapped));
 };
 
-/** Removes what says nothing to a reader: the long pattern of a date-time, and the bounds of JavaScript's integers. */
+/**
+ * Removes parts of a schema that do not help a reader: the long pattern of a date-time, and the bounds of JavaScript's
+ * integers.
+ */
 const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => ({
   ...schema,
   ...(pattern === undefined || schema.format === 'date-time' ? {} : { pattern }),
@@ -34,8 +37,8 @@ const withoutNoise = ({ pattern, minimum, maximum, ...schema }: Json): Json => (
 });
 
 /**
- * Moves a default value into the description. With the keyword `default`, generators of typed clients would require the
- * field in requests.
+ * Moves a default value into the description. If it were in the keyword `default`, generators of typed clients would
+ * require the field in requests.
  */
 const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
   if (value === undefined) return schema;
@@ -44,8 +47,8 @@ const withDefaultInText = ({ default: value, ...schema }: Json): Json => {
 };
 
 /**
- * Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. Named schemas of
- * requests (`input`) have their defaults in the descriptions.
+ * Converts a zod schema to JSON Schema. Adds the named schemas to which it refers to `schemas`. In named schemas of
+ * requests (`input`), the descriptions contain the default values.
  */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): unknown => {
   const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
@@ -60,20 +63,20 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', schemas: Sch
   return mapSchema(withComponentReferences(properties.it) as Json, withoutNoise);
 };
 
-/** Converts the schema of a request body to a JSON Schema that refers to no component of the document. */
+/** Converts the schema of a request body to a JSON Schema that does not refer to components of the document. */
 export const requestSchemaOf = (schema: z.ZodType): unknown => {
   const schemas: Schemas = {};
   const { $ref, ...rest } = schemaOf(schema, 'input', schemas) as Json;
   return typeof $ref === 'string' ? schemas[$ref.replace('#/components/schemas/', '')] : rest;
 };
 
-/** Returns the names of the path parameters: `/tenant/:tenant_id/agents` -> `['tenant_id']`. */
+/** Returns the names of the path parameters: `['tenant_id']` for `/tenant/:tenant_id/agents`. */
 export const pathParameters = (path: string): string[] => [...path.matchAll(/:([a-z_]+)/g)].map((match) => match[1]!);
 
-/** Converts a path to the form in OpenAPI: `/tenant/:tenant_id/agents` -> `/tenant/{tenant_id}/agents`. */
+/** Converts a path to the form of OpenAPI: `/tenant/:tenant_id/agents` becomes `/tenant/{tenant_id}/agents`. */
 export const templateOf = (path: string): string => path.replace(/:([a-z_]+)/g, '{$1}');
 
-/** What a path parameter names, by the part of the path before it. */
+/** Maps the part of the path before a parameter to the name of the resource that the parameter identifies. */
 const PARAMETER_SUBJECTS: Readonly<Record<string, string>> = {
   tenant: 'The id of the tenant',
   tenants: 'The id of the tenant',
@@ -131,7 +134,7 @@ const queryParameter = (name: string, { description, ...schema }: Json, required
   schema,
 });
 
-/** The OpenAPI parameters of a route: those of its path, then those of its query. */
+/** Returns the OpenAPI parameters of a route: the path parameters, followed by the query parameters. */
 export const parametersOf = (path: string, query: z.ZodType | undefined, schemas: Schemas): unknown[] => {
   const inPath = pathParameters(path).map((name) => pathParameter(path, name));
   if (!query) return inPath;

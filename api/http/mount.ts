@@ -20,9 +20,9 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
  * Returns the position of the resource's last event if the aggregate cache has a later event than the projection;
- * otherwise null. The read can then answer as of that position, without waiting for the projection. Also returns null
- * if a Consistency-Token names a later position than the cache has. Such a token can come from another process, so the
- * read has to wait for the projection.
+ * otherwise null. The read can then return the state at that position, without waiting for the projection. Also returns
+ * null if a Consistency-Token has a later position than the cache: such a token can come from another process, so the
+ * read must wait for the projection.
  */
 const positionAheadOfProjection = (
   { projection, aggregate }: Operation,
@@ -55,8 +55,8 @@ const runRead = async (row: Operation, runtime: Runtime, request: AuthorizedRequ
 };
 
 /**
- * Returns the validated fields of a mutation, and the raw bytes of its body. A list is the field `items`. The body of a
- * DELETE that accepts no fields is not read.
+ * Returns the validated fields of a mutation, and the raw bytes of its body. If the body is a list, it becomes the
+ * field `items`. The body of a DELETE that accepts no fields is not read.
  */
 const readFields = async (
   row: Operation,
@@ -78,8 +78,8 @@ const readFields = async (
 };
 
 /**
- * Runs a mutation and creates its response. If the request has an Idempotency-Key, runs it once for that key. `bytes`
- * are the bytes of the request's body.
+ * Runs a mutation and creates its response. If the request has an Idempotency-Key, runs the mutation only once for that
+ * key. `bytes` are the bytes of the request's body.
  */
 export const runOnce = async (
   row: MutationRow & Pick<Operation, 'method' | 'oneTimeSecret'>,
@@ -127,21 +127,24 @@ const validateQuery = (query: z.ZodType) =>
     { validationFunction: (schema, value) => schema.safeParseAsync(value, { error: issueMessage }) as never },
   );
 
-/** Refuses the character NUL in a query: Postgres can neither store it nor compare with it. @throws Refusal invalid */
+/** Refuses the character NUL in a query, because Postgres can neither store nor compare it. @throws Refusal invalid */
 const assertNoNul = (c: Context): void => {
   if (!c.req.raw.url.includes('%00')) return;
   for (const [name, values] of Object.entries(c.req.queries()))
     if (values.some((value) => value.includes('\0'))) throw invalid(`/query/${name}`, 'must not contain the character U+0000', 'bad_text');
 };
 
-/** Validates the query of a request. A parameter that occurs several times becomes a list. @throws Refusal invalid */
+/**
+ * Validates the query of a request. If a parameter occurs several times, its values become a list.
+ * @throws Refusal invalid
+ */
 export const parseQuery = <T extends z.ZodType>(c: Context, schema: T): z.output<T> => {
   assertNoNul(c);
   const input = Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
   return parseOrRefuse(schema, Object.fromEntries(input), { root: '/query' });
 };
 
-/** Refuses query parameters on a route that has none, instead of ignoring them. @throws Refusal invalid */
+/** Refuses query parameters on a route that accepts none, instead of ignoring them. @throws Refusal invalid */
 export const assertNoQuery = (c: Context): void => {
   if (c.req.raw.url.includes('?')) parseQuery(c, NoFields);
 };
@@ -164,7 +167,7 @@ export const mount = (app: Hono, operations: Operations, runtime: Runtime): void
     const emptyQuery = row.query.safeParse({});
     const authorizeFirst: MiddlewareHandler = async (c, next) => {
       const request = await authorize(c);
-      // Without a query string, the parsed query is always the same. So it is not parsed for each request.
+      // If there is no query string, the parsed query is always the same, so it is not parsed for each request.
       if (emptyQuery.success && !c.req.raw.url.includes('?')) return respond(row, runtime, request, emptyQuery.data as object);
       assertNoNul(c);
       c.set('authorizedRequest', request);

@@ -1,10 +1,10 @@
 import { invalid, Refusal } from '../../domain/refusal.ts';
 import { assertNotEncoded, rejectTruncated } from './json-body.ts';
 
-/** How many bytes a body may have besides its file: delimiters, the headers of its parts, and texts. */
+/** The maximum number of bytes of a body in addition to its file: delimiters, the headers of its parts, and texts. */
 const MAX_OVERHEAD_BYTES = 16_384;
 const MAX_PARTS = 10;
-/** A body must arrive at this rate, after a first time that does not count. */
+/** The minimum rate at which a body must arrive. An initial time is not counted. */
 const MIN_BYTES_PER_SECOND = 65_536;
 const GRACE_SECONDS = 10;
 const CHECK_INTERVAL_MS = 1_000;
@@ -20,8 +20,8 @@ export type FormFile = {
 type FormLimits = { readonly boundary: string; readonly maxFileBytes: number; readonly maxParts: number; readonly signal: AbortSignal };
 
 /**
- * What `ParseForm` calls. A text without a name is the part after the last that is allowed. What they throw ends the
- * parsing.
+ * The functions that `ParseForm` calls. A text without a name is the first part beyond the allowed number. If a handler
+ * throws, parsing ends.
  */
 type FormHandlers = {
   readonly onFile: { readonly start: (file: FormFile) => void; readonly tooLarge: () => void };
@@ -29,15 +29,15 @@ type FormHandlers = {
 };
 
 /**
- * Parses a form whose parts are separated by `boundary`. Resolves when it was parsed to its end and its files were
- * read. If it ends with an error, or `signal` is aborted, reading the content of a file throws, too.
- * @throws Refusal malformed, what a handler throws, the reason of the signal, and the errors of `body`
+ * Parses a form whose parts are separated by `boundary`. Resolves when the form was parsed to its end and its files
+ * were read. If parsing ends with an error, or `signal` is aborted, reading the content of a file throws, too.
+ * @throws Refusal malformed, the errors of the handlers and of `body`, and the reason of the signal
  */
 export type ParseForm = (body: AsyncIterable<Uint8Array>, limits: FormLimits, handlers: FormHandlers) => Promise<void>;
 
 /**
- * Returns the boundary that the Content-Type of a form names.
- * @throws Refusal unsupported_media_type if the body is not multipart/form-data, malformed if it names no boundary
+ * Returns the boundary in the Content-Type of a form.
+ * @throws Refusal unsupported_media_type if the body is not multipart/form-data, malformed if it has no boundary
  */
 const boundaryIn = (type: string): string => {
   if (type.split(';')[0]!.trim().toLowerCase() !== 'multipart/form-data')
@@ -51,9 +51,9 @@ const tooLarge = (maxBytes: number): Refusal =>
   new Refusal('too_large', `The file may have at most ${maxBytes} bytes`, { members: { limit: maxBytes } });
 
 /**
- * Yields the bytes of a body. Only the time in which the client sends too little counts, not that in which nothing is
- * read.
- * @throws Refusal too_large as soon as there are more than `limit`, too_slow, malformed if it is truncated
+ * Yields the bytes of a body, and refuses a client that sends too slowly. Time in which the server does not read is not
+ * counted.
+ * @throws Refusal too_large as soon as there are more than `limit`, too_slow, malformed if the body is truncated
  */
 async function* timed({ body }: Request, limit: number, refuse: () => Refusal): AsyncGenerator<Uint8Array> {
   if (!body) return;
@@ -94,26 +94,32 @@ async function* untilValid(content: AsyncIterable<Uint8Array>, valid: Promise<vo
     yield* content;
   } catch (error) {
     onFault();
-    // The reason why the form is refused, rather than the one why its file could not be read.
+    // This throws the reason why the form is refused, in place of the error of reading its file.
     await valid;
     throw error;
   }
   await valid;
 }
 
-/** A form: the names of its file and of its texts, which may be absent, and how many bytes the file may have. */
+/**
+ * The expected parts of a form: the names of its file and of its texts, which may be absent, and the maximum size of
+ * the file in bytes.
+ */
 export type FormShape = { readonly file: string; readonly texts?: readonly string[]; readonly maxBytes: number };
 
-/** A form whose file may be absent. `check` refuses a form by what it has, before the content of the file ends. */
+/**
+ * A form whose file may be absent. `check` refuses a form because of the parts that are present, before the content of
+ * the file ends.
+ */
 type CheckedFormShape = FormShape & { readonly check: (texts: Readonly<Record<string, string>>, hasFile: boolean) => void };
 
 /**
- * What the client says of a file: the name may have any characters, and the type need not be that of the content. The
- * content ends only when the whole form is valid; otherwise, reading it throws.
+ * The claims of the client about a file: the name may have any characters, and the type may differ from that of the
+ * content. The content ends only when the whole form is valid; otherwise, reading it throws.
  */
 export type StreamedFile = { readonly filename: string; readonly contentType: string | null; readonly content: AsyncIterable<Uint8Array> };
 
-/** Creates what happens with the parts of a form. `start` gets its file. */
+/** Creates the handlers for the parts of a form. `start` is called with its file. */
 const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (file: FormFile) => void) => {
   const found: Record<string, string> = {};
   let hasFile = false;
@@ -144,14 +150,14 @@ const partHandlers = ({ file: field, texts = [], maxBytes }: FormShape, start: (
   return { handlers, texts: found };
 };
 
-/** A form that was read. `value` is what became of its file. */
+/** The result of reading a form. `value` is the result for its file. */
 type ReadForm<T> = { readonly value: T; readonly texts: Readonly<Record<string, string>> };
 
 /**
- * Reads a body of the type multipart/form-data with at most one file, and with texts. `consume` reads the content of
- * the file while it arrives; without a file, `value` is null.
- * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the errors
- * of `check` and `consume`
+ * Reads a multipart/form-data body with texts and at most one file. `consume` reads the content of the file while it
+ * arrives. If there is no file, `value` is null.
+ * @throws Refusal unsupported_media_type, malformed, too_large if the file is too large, too_slow, invalid, and the
+ * errors of `check` and `consume`
  */
 export const streamCheckedForm = async <T>(
   parse: ParseForm,
@@ -183,7 +189,8 @@ export const streamCheckedForm = async <T>(
     validity.resolve();
   } catch (error) {
     validity.reject(error);
-    // A consumer that fails stops reading, and that looks like a malformed form: its error is the reason.
+    // If the consumer fails, it stops reading, so the form looks malformed. In this case, the error of the consumer is
+    // thrown.
     const failure: unknown = await consuming?.then(
       () => null,
       (reason: unknown) => reason,
@@ -207,10 +214,10 @@ export const streamForm = async <T>(
   return { value: value!, texts };
 };
 
-/** A file of a form that was read whole. */
+/** A file of a form that was read completely. */
 export type UploadedFile = Omit<StreamedFile, 'content'> & { readonly bytes: Uint8Array };
 
-/** Collects a content in one buffer, whose size is known in advance if the client declares it. */
+/** Collects a content in one buffer. If the client declares the size, the buffer is allocated with this size. */
 const collect = async (content: AsyncIterable<Uint8Array>, expected: number): Promise<Uint8Array> => {
   let buffer = new Uint8Array(expected);
   let size = 0;

@@ -16,7 +16,10 @@ const headerParametersOf = (row: Operation): unknown[] =>
     $ref: `#/components/parameters/${name}`,
   }));
 
-/** The name of a permission in the text of an operation. A permission on agents also has the label that people see. */
+/**
+ * Returns the name of a permission for the text of an operation. A permission on agents also has the label that people
+ * see.
+ */
 const permissionName = (permission: Permission): string => {
   const label = LABELS.find((one) => PERMISSION_OF_LABEL[one] === permission);
   return label ? `\`${permission}\` (${label})` : `\`${permission}\``;
@@ -44,9 +47,7 @@ const responseHeadersOf = (row: Operation): (keyof typeof RESPONSE_HEADERS)[] =>
   return ['Projection-Position', ...etag, ...(isPaged(row) ? (['Link'] as const) : [])];
 };
 
-/**
- * Returns the statuses of the problems with which the operation can end, apart from those that any request can have.
- */
+/** Returns the statuses of the problems with which the operation can end, except those that any request can have. */
 const problemStatusesOf = (row: Operation): number[] => [
   400,
   ...(row.permit === 'none' ? [] : [401, 403, 429]),

@@ -5,7 +5,7 @@ import type { AnyAggregate } from '../../domain/aggregate.ts';
 import type { Position } from '../../domain/event.ts';
 import type { Doc, Page, Reads } from '../../projections/read-model.ts';
 
-/** The context in which an operation runs: that of the commands, and in addition the read models. */
+/** The context in which an operation runs: the context of commands, and the read models. */
 export type Ctx = Omit<CommandCtx, 'inTenant'> & { readonly reads: Reads; readonly inTenant: (tenant: string) => Ctx };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -18,10 +18,10 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
 
 type Output<T> = T extends z.ZodType ? z.output<T> : unknown;
 
-/** The fields of a body. If the body is a list, it is the field `items`. */
+/** The fields of a body. If the body is a list, it becomes the field `items`. */
 type BodyFields<T> = Output<T> extends readonly unknown[] ? { readonly items: Output<T> } : Output<T>;
 
-/** Path parameters, query and body fields in one object. A path parameter replaces a field of the same name. */
+/** Path parameters, query and body fields in one object. A path parameter replaces a field with the same name. */
 type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> & { [Name in Params<Path>]: string };
 
 /**
@@ -30,13 +30,13 @@ type Input<Path extends string, Query, Body> = Output<Query> & BodyFields<Body> 
  */
 export type Read = Doc | (Page & { readonly total?: number | undefined; readonly position?: Position | null }) | null;
 
-/** A folded state that shows a page of a long list. `next` is the cursor of the next page. */
+/** A folded state that contains one page of a long list. `next` is the cursor of the next page. */
 export type LoadedPage = Loaded<unknown> & { readonly next?: string | null };
 
 /**
- * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` that of the
- * newest event that it shows, as a consistency token. `record` is called before the body is sent, and not if the client
- * has the body already (If-None-Match).
+ * The result of a read that shows secrets. `body` is JSON, `etag` a strong ETag of it, and `position` the log position
+ * of its newest event, as a consistency token. `record` is called before the body is sent, but not if the client
+ * already has the body (If-None-Match).
  */
 export type SecretRead = {
   readonly body: string;
@@ -51,7 +51,7 @@ export type Operation = OperationOf<string, any, any>;
 type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body extends z.ZodType | undefined> = {
   readonly method: Method;
   readonly path: Path;
-  /** At most 48 characters, one clause. */
+  /** One clause of at most 48 characters. */
   readonly summary: string;
   /** Further sentences for the OpenAPI document. */
   readonly details?: string;
@@ -71,7 +71,7 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
   readonly preauthorize?: (ctx: Ctx, params: Readonly<Record<string, string>>, readBody: () => Promise<unknown>) => Promise<void>;
   readonly query?: Query;
   readonly body?: Body;
-  /** The schema of the response body. Without a schema, the response has no body and the status 204. */
+  /** The schema of the response body. If it is absent, the response has no body and the status 204. */
   readonly reply?: z.ZodType;
   readonly status?: 200 | 201 | 202 | 204;
   /**
@@ -101,18 +101,21 @@ type OperationOf<Path extends string, Query extends z.ZodType | undefined, Body 
    */
   readonly aggregate?: AnyAggregate;
   /**
-   * Set if the response also shows data of other streams, so that it can change although its ETag stays the same.
-   * Clients can then use the ETag for If-Match only, and the response is never 304.
+   * Set if the response also contains data of other streams, so that it can change although its ETag stays the same.
+   * Clients can then use the ETag only for If-Match, and the response is never 304.
    */
   readonly noConditionalGet?: true;
   /**
-   * Set if the result does not belong to a single stream. The response then has no ETag, and of all If-Match values
-   * only `*` is accepted.
+   * Set if the result does not belong to a single stream. The response then has no ETag, and the only accepted If-Match
+   * value is `*`.
    */
   readonly noETag?: true;
   /** Whether a runner may call the operation while its tenant is suspended. `preauthorize` then checks the runner. */
   readonly inSuspendedTenant?: true;
-  /** Whether the operation can fail because of the answer of another host. It then has the status 502. */
+  /**
+   * Whether the operation can fail because of the answer of another host. The OpenAPI document then lists the status
+   * 502.
+   */
   readonly asksOtherHosts?: true;
   readonly run: (ctx: Ctx, input: Input<Path, Query, Body>) => Promise<LoadedPage | Read | SecretRead> | LoadedPage | Read;
 };
@@ -146,7 +149,8 @@ export type Operations = Readonly<Record<string, Operation>>;
 export const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'get';
 
 /**
- * Whether a request creates a resource of its own, so that there is nothing yet with which If-Match could be compared.
+ * Whether a request creates a separate resource, so that there is no existing resource with which If-Match could be
+ * compared.
  */
 export const createsResource = ({ status, location }: Pick<Operation, 'status' | 'location'>): boolean =>
   status === 201 && location?.endsWith('/:id') === true;
@@ -158,6 +162,6 @@ export const createsResource = ({ status, location }: Pick<Operation, 'status' |
 export const needsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   body !== undefined && (method !== 'post' || !body.safeParse({}).success);
 
-/** Whether the body of a request is read. That of a DELETE is read only if the operation has fields. */
+/** Whether the body of a request is read. The body of a DELETE is read only if the operation has fields. */
 export const readsBody = ({ method, body }: Pick<Operation, 'method' | 'body'>): boolean =>
   method !== 'get' && (method !== 'delete' || body !== undefined);

@@ -11,10 +11,10 @@ import { ignoreUnavailable } from './stale-if-error.ts';
  */
 const parseDecimal = (text: unknown): unknown => (typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text);
 
-/** A schema for a query parameter that is a number in decimal digits. */
+/** Returns a schema for a query parameter that is a number in decimal digits. */
 export const Decimal = <T extends z.ZodType>(schema: T) => z.preprocess(parseDecimal, schema);
 
-/** A schema for a position of the log, as consistency tokens and events show it. */
+/** A schema for a position of the log, in the form of a consistency token. */
 export const PositionToken = z.string().regex(/^\d{1,19}:\d{1,19}$/, 'must be a position of the log, such as 48211:48211');
 
 const DEFAULT_SORTS = ['created_at'] as const;
@@ -37,7 +37,8 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
       .max(MAX_CURSOR_LENGTH)
       .optional()
       .meta({ description: 'Where the page starts; take it from the `Link` header of the previous page' }),
-    // Accept any column here: `parseSort` refuses an unknown one with a message that names the valid columns.
+    // Any column is accepted here, because `parseSort` refuses an unknown column with a message that lists the valid
+    // ones.
     sort: z
       .string()
       .max(64)
@@ -49,19 +50,19 @@ export const listQuery = <Shape extends z.ZodRawShape>(shape: Shape, columns: re
     ...shape,
   });
 
-/** The schema of the query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
+/** A schema for the query parameter `as_of`: an RFC 3339 time or a Consistency-Token. */
 export const AsOf = z.string().max(64).optional().meta({ description: 'Reads the state at this RFC 3339 time or Consistency-Token' });
 
-/** The schema of the query of a read that accepts only `as_of`. */
+/** A schema for the query of a read that accepts only `as_of`. */
 export const asOfQuery = z.strictObject({ as_of: AsOf });
 
-/** The query parameters of a time range, which includes its start but not its end. */
+/** The query parameters of a time range. The start is inclusive, the end is exclusive. */
 export const TimeRange = {
   from: Instant.optional().meta({ description: 'Only items at or after this time' }),
   to: Instant.optional().meta({ description: 'Only items before this time' }),
 };
 
-/** The schema of a query parameter that is `true` or `false`. */
+/** A schema for a query parameter that is `true` or `false`. */
 export const Flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /**
@@ -90,8 +91,8 @@ export const windowOf = ({ limit, cursor, sort }: PageWindow, columns: readonly 
 export const hasFilters = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /**
- * Adds the total count of the list to a page, if the list is not filtered. The count is missing while the read model is
- * unavailable, or while its tables are of an older version without counts.
+ * Adds the total count of the list to a page, if the list is not filtered. The count is left out while the read model
+ * is unavailable, or while its tables belong to an older version without counts.
  */
 export const withTotalCount = async (
   filter: object,

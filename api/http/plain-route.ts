@@ -5,8 +5,8 @@ import type { Method } from './operation.ts';
 import { problemResponses } from './problem-responses.ts';
 
 /**
- * A route outside the tables of operations, because it handles raw bytes, streams, redirects or cookies, or needs no
- * credential.
+ * A route outside the tables of operations. It is there because it handles raw bytes, streams, redirects or cookies, or
+ * needs no credential.
  */
 export type PlainRoute<Deps, Path extends string = string> = {
   readonly method: Method;
@@ -28,7 +28,7 @@ export type PlainRoute<Deps, Path extends string = string> = {
   readonly requestBody?: object;
   /** The responses, apart from problems. */
   readonly responses: Readonly<Record<string, object>>;
-  /** The statuses of the problems with which the route can end, apart from those that any request can have. */
+  /** The statuses of the problems with which the route can end, except those that any request can have. */
   readonly problems?: readonly number[];
   readonly handler: (deps: Deps) => (c: Context<Env, Path>) => Response | Promise<Response>;
 };
@@ -36,10 +36,10 @@ export type PlainRoute<Deps, Path extends string = string> = {
 /** The named schemas of the replies of plain routes, for the OpenAPI document. */
 export const PLAIN_SCHEMAS: Schemas = {};
 
-/** The OpenAPI entries of routes, by path and then by method. */
+/** The OpenAPI entries of routes: paths mapped to methods, which are mapped to entries. */
 export type PlainPaths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Defines a plain route. Both the Hono route and its OpenAPI entry are made from it. */
+/** Defines a plain route. The Hono route and its OpenAPI entry are both made from this definition. */
 export const plainRoute = <Deps, const Path extends string>(row: PlainRoute<Deps, Path>): PlainRoute<Deps> =>
   row as unknown as PlainRoute<Deps>;
 

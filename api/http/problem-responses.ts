@@ -4,7 +4,7 @@ import { EXPLANATIONS } from './problem-types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A response header in the OpenAPI document. */
+/** Returns the OpenAPI description of a response header. */
 export const responseHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
 const RATE_LIMIT_HEADERS = {
@@ -14,7 +14,8 @@ const RATE_LIMIT_HEADERS = {
 };
 
 /**
- * The shared responses of the OpenAPI document for problems, by status. Their names are keys of `components/responses`.
+ * Maps statuses to the shared responses for problems in the OpenAPI document. Their names are keys of
+ * `components/responses`.
  */
 const RESPONSES: Readonly<Record<number, { readonly name: string; readonly description: string; readonly headers?: Json }>> = {
   400: { name: 'Malformed', description: 'The body is not JSON, or a header is malformed' },
@@ -52,7 +53,7 @@ const RESPONSES: Readonly<Record<number, { readonly name: string; readonly descr
   },
 };
 
-/** Further fields in the examples of problems. */
+/** Maps refusal codes to further fields in the examples of problems. */
 const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   slug_taken: { errors: [{ pointer: '/slug', code: 'taken', message: 'is taken' }] },
   forbidden: { permission: 'agent:settings:write' },
@@ -62,7 +63,7 @@ const EXAMPLE_FIELDS: Readonly<Partial<Record<RefusalCode, Json>>> = {
   invalid: { errors: [{ pointer: '/name', code: 'invalid_type', message: 'is missing' }] },
 };
 
-/** An example of a problem of this kind. */
+/** Returns an example of a problem with this code. */
 export const exampleProblem = (code: RefusalCode) => ({
   type: problemTypeOf(code),
   title: PROBLEMS[code].title,
@@ -97,7 +98,7 @@ export const PROBLEM_RESPONSES: Json = {
   Problem: { description: 'Any other problem', content: contentOf(['method_not_allowed']) },
 };
 
-/** Any request can end with one of these statuses. */
+/** The statuses with which any request can end. */
 const COMMON = [431, 500];
 
 const reference = (name: string) => ({ $ref: `#/components/responses/${name}` });

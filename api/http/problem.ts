@@ -3,7 +3,7 @@ import type { Refusal, RefusalCode } from '../../domain/refusal.ts';
 type ProblemKind = { readonly status: number; readonly title: string };
 
 /**
- * The status and title for each refusal code. With hyphens, the code is also the last part of the problem type's URL.
+ * Maps refusal codes to statuses and titles. The code, with hyphens, is also the last part of the problem type's URL.
  */
 export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   malformed: { status: 400, title: 'The request cannot be read' },
@@ -36,10 +36,10 @@ export const PROBLEMS: Readonly<Record<RefusalCode, ProblemKind>> = {
   not_caught_up: { status: 503, title: 'The read model is still catching up' },
 };
 
-/** The path of a problem type: its code with hyphens, below /problems/. */
+/** Returns the path of a problem type: its code with hyphens, below /problems/. */
 export const problemTypeOf = (code: string): string => `/problems/${code.replaceAll('_', '-')}`;
 
-/** Returns the problem type that is described at this URL path; null if there is none. */
+/** Returns the problem type with this URL path; null if there is none. */
 export const problemTypeAt = (path: string): (ProblemKind & { readonly type: string; readonly code: RefusalCode }) | null => {
   const [code, kind] = (Object.entries(PROBLEMS) as [RefusalCode, ProblemKind][]).find(([code]) => problemTypeOf(code) === path) ?? [];
   return code && kind ? { type: path, code, ...kind } : null;

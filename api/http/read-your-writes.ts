@@ -5,16 +5,16 @@ import type { Reads } from '../../projections/read-model.ts';
 import { boundedMap } from './scoped-cache.ts';
 
 /**
- * How long a read without a Consistency-Token waits for the caller's last write. A read with a token waits longer and
- * is then refused.
+ * The maximum time in milliseconds that a read without a Consistency-Token waits for the caller's last write. A read
+ * with a token waits longer, and is then refused.
  */
 const WAIT_TIMEOUT_MS = 250;
 /**
- * A read does not wait for a write that is older than this. By then, either the projection contains the write, or it
- * lags too far behind.
+ * A read does not wait for a write that is older than this many milliseconds: by then, either the projection contains
+ * the write, or it lags too far behind.
  */
 const WRITE_TTL_MS = 2_000;
-/** After a wait for a projection has timed out, reads skip waiting for that projection during this time. */
+/** After a wait for a projection has timed out, reads do not wait for that projection for this many milliseconds. */
 const SKIP_WAIT_MS = 1_000;
 const MAX_CALLERS = 10_000;
 
@@ -26,8 +26,8 @@ export type ReadYourWrites = {
   /** Stores the position of the caller's latest mutation. */
   readonly recordWrite: (principal: Principal, position: Position | null) => void;
   /**
-   * Waits until the projections have passed the caller's last write, at most 250 ms, and then returns in any case. With
-   * a Consistency-Token, waits for the token's position instead, and throws if that takes too long.
+   * Waits until the projections have passed the caller's last write, for at most 250 ms, and then returns in any case.
+   * With a Consistency-Token, waits for the token's position instead, and throws if that takes too long.
    * @throws Refusal malformed, not_caught_up
    */
   readonly waitForOwnWrites: (principal: Principal, projections: readonly string[], token: string | undefined) => Promise<void>;
@@ -51,7 +51,8 @@ export const readYourWrites = (reads: Pick<Reads, 'passed'>, now: () => number =
       const caller = writerOf(principal);
       if (!caller || !position) return;
       const known = lastWrites.get(caller);
-      // The responses to concurrent mutations can come in another order than their events. Keep the later position.
+      // The responses to concurrent mutations can arrive in another order than their events, so the later position is
+      // kept.
       if (known && comparePositions(known.position, position) > 0) return;
       lastWrites.set(caller, { position, at: now() });
     },

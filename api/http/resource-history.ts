@@ -16,12 +16,13 @@ import { scopedCache } from './scoped-cache.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Entries of a resource that are compared one by one, such as the members of a tenant. `show` returns what a history
- * shows of an entry. For a secret it returns a fixed text, so that the history shows only that it changed.
+ * A map of a resource whose entries are compared individually, such as the members of a tenant. `show` returns the part
+ * of an entry that a history shows. For a secret, it returns a fixed text, so that the history only shows that the
+ * secret changed.
  */
 export type EntryMap<S> = { readonly of: (state: S) => ById<unknown>; readonly show: (entry: never) => unknown };
 
-/** What a history shows in place of a secret, as the old and as the new value. */
+/** The text that a history shows in place of a secret, for both the old and the new value. */
 export const HIDDEN = '***';
 
 /** A kind of resource whose history can be read. */
@@ -31,23 +32,24 @@ export type HistorySubject<S, E extends DomainEvent> = {
   readonly path: string;
   /** The permission to read the resource. */
   readonly permit: Permit;
-  /** What the resource is called in texts, such as `agent`. */
+  /** The name of the resource in texts, such as `agent`. */
   readonly noun: string;
   /** Returns the fields that a history shows. It is never called with the state before the first event. */
   readonly fieldsOf: (state: S) => Fields;
   /**
-   * Returns all events of the resource, the oldest first, if they are in more than one stream. Otherwise they are those
-   * of the stream of `aggregate`.
+   * Returns all events of the resource, the oldest first, if they are in more than one stream. If it is absent, the
+   * events are those of the stream of `aggregate`.
    */
   readonly eventsOf?: (ctx: Ctx, id: string) => Promise<readonly Recorded<E>[]>;
   /**
-   * Maps whose entries the history compares one by one. The JSON pointers of their changes start with the key of the
+   * Maps whose entries the history compares individually. The JSON pointers of their changes start with the key of the
    * map.
    */
   readonly entryMaps?: Readonly<Record<string, EntryMap<S>>>;
   /**
-   * Returns which states of the resource the caller may read; by default all. If it is not the present one, the
-   * resource is not found. The data of earlier states that the caller may not read are left out.
+   * Returns a function that says which states of the resource the caller may read; by default, all. If the caller may
+   * not read the present state, the resource is not found. The data of earlier states that the caller may not read are
+   * left out.
    */
   readonly readableStates?: (ctx: Ctx) => Promise<(state: S) => boolean>;
 };
@@ -73,7 +75,7 @@ const changesOfEntries = (name: string, show: (entry: never) => unknown, from: B
   });
 };
 
-/** Returns the differences between two states of a resource, as its history shows them. */
+/** Returns the differences between two states of a resource, in the form in which its history shows them. */
 export const changesBetween = ({ aggregate, fieldsOf, entryMaps = {} }: AnySubject, from: State, to: State): Change[] => {
   const fields = (state: State): Fields => (state === aggregate.initial ? {} : fieldsOf(state));
   const entries = ({ of }: EntryMap<never>, state: State): ById<unknown> => (state === aggregate.initial ? {} : of(state as never));
@@ -99,7 +101,7 @@ const MAX_CACHED_STATES = 500;
 
 const cachedStates = scopedCache<State>(MAX_CACHED_STATES);
 
-/** The events of one resource. The index of an event is its place among them, not its revision. */
+/** The events of one resource. The index of an event is its index among them, not its revision. */
 type Source = {
   readonly id: string;
   readonly state: State;
@@ -144,7 +146,10 @@ const stateBefore = async (ctx: Ctx, { aggregate }: AnySubject, { id, read }: So
 
 type EventRange = { readonly from: number; readonly end: number };
 
-/** Returns the events from one index up to, but not including, another, newest first, with the states around them. */
+/**
+ * Returns the events from one index up to, but not including, another, the newest first, each with the states before
+ * and after it.
+ */
 const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, end }: EventRange): Promise<Step[]> => {
   if (from >= end) return [];
   const steps: Step[] = [];
@@ -158,7 +163,8 @@ const stepsOf = async (ctx: Ctx, subject: AnySubject, source: Source, { from, en
 };
 
 /**
- * Finds the resource. `readable` returns a state, or the state before the first event if the caller may not read it.
+ * Finds the resource. The returned function `readable` returns a given state or, if the caller may not read it, the
+ * state before the first event.
  * @throws Refusal not_found if the resource does not exist, or the caller may not read it
  */
 const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
@@ -171,8 +177,8 @@ const findReadable = async (ctx: Ctx, subject: AnySubject, id: string) => {
 };
 
 /**
- * Lists the events of a resource, newest first, each with the fields that it changed. Earlier events are read, too, to
- * fold the state before the page: fewer than STATE_INTERVAL of them if a state is cached.
+ * Lists the events of a resource, the newest first, each with the fields that it changed. Earlier events are read, too,
+ * to fold the state before the page; if a state is cached, fewer than STATE_INTERVAL.
  * @throws Refusal not_found, invalid
  */
 const readHistory = async (ctx: Ctx, subject: AnySubject, id: string, { limit, cursor }: PageWindow) => {
@@ -199,14 +205,14 @@ const stateAt = async ({ aggregate }: AnySubject, { read }: Source, until: Posit
   return state;
 };
 
-/** How far the clock of a client may be ahead of ours, in milliseconds. */
+/** The maximum time by which the clock of a client may be ahead of ours, in milliseconds. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
 const timeOf = (text: string): number => Date.parse(Instant.safeParse(text).data ?? '');
 
 /**
- * Returns the log positions of the query parameters `from` and `to`. Without `to`, the range ends with the last event
- * of the resource, whose position is `latest`.
+ * Returns the log positions of the query parameters `from` and `to`. If `to` is absent, the range ends with the last
+ * event of the resource, whose position is `latest`.
  * @throws Refusal invalid if `from` or `to` is in the future, or `from` is after `to`
  */
 const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, latest: Position): Promise<[Position, Position]> => {
@@ -216,7 +222,8 @@ const positionsBetween = async (ctx: Ctx, from: string, to: string | undefined, 
   const first = await resolvePosition(ctx, from, 'from');
   if (to === undefined) return [first, comparePositions(first, latest) > 0 ? first : latest];
   const last = await resolvePosition(ctx, to, 'to');
-  // Two different times can lead to the same log position, if the tenant has no event between them.
+  // Two different times can result in the same log position, if the tenant has no event between them, so the times are
+  // compared, too.
   if (comparePositions(first, last) > 0 || timeOf(from) > timeOf(to)) throw invalid('/query/from', 'must not be after `to`', 'after_to');
   return [first, last];
 };
@@ -226,8 +233,8 @@ const diff = async (ctx: Ctx, subject: AnySubject, id: string, { from, to }: { f
   const [first, last] = await positionsBetween(ctx, from, to, position);
   const [before, after] = await Promise.all([stateAt(subject, source, first), stateAt(subject, source, last)]);
   const state = { id, from: tokenOf(first), to: tokenOf(last), changes: changesBetween(subject, readable(before), readable(after)) };
-  // No ETag: `from` and `to` can be times. The same time can resolve to another position later, although the revision
-  // of the resource stays the same.
+  // There is no ETag, because `from` and `to` can be times: a time can result in another position later, although the
+  // revision of the resource stays the same.
   return { id, revision: -1, position, state };
 };
 

@@ -12,7 +12,7 @@ const nextLink = (url: string, cursor: string): string => {
   return `<${next.pathname}${next.search}>; rel="next"`;
 };
 
-/** Creates a JSON response. From its Content-Length, the middleware decides whether to compress the response. */
+/** Creates a JSON response with a Content-Length, by which the middleware decides whether to compress it. */
 export const jsonResponse = (body: string, status: number, headers: Record<string, string> = {}): Response =>
   new Response(body, {
     status,
@@ -41,7 +41,7 @@ export const readResponse = (c: Context, row: Operation, answer: Read, position:
   return jsonResponse(answer.body, row.status ?? 200, headers);
 };
 
-/** What determines the response to a mutation. */
+/** The properties of an operation that determine the response to a mutation. */
 export type MutationRow = Pick<Operation, 'noETag' | 'reply' | 'location' | 'status' | 'headers'>;
 
 /** Creates the response to a mutation. Its body shows the state after the mutation. */
@@ -72,7 +72,7 @@ export const stateResponse = (
   return jsonResponse(JSON.stringify(row.reply!.parse(state)), 200, headers);
 };
 
-/** Creates the response to a read that shows secrets, and records the read unless the client has the body already. */
+/** Creates the response to a read that shows secrets. Records the read, unless the client already has the body. */
 export const secretResponse = async (c: Context, { body, etag, position, record }: SecretRead): Promise<Response> => {
   const headers = { etag, 'projection-position': position };
   if (matchesIfNoneMatch(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });

@@ -8,7 +8,7 @@ import type { Reads } from '../../projections/read-model.ts';
 import type { Ctx } from './operation.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 
-/** What is known about a request apart from its path, query and body. */
+/** The data about a request apart from its path, query and body. */
 export type RequestInfo = {
   readonly principal: Principal;
   readonly tenant: string;
@@ -23,7 +23,7 @@ export type RequestInfo = {
   readonly asOf?: Position | null;
   /**
    * Whether to load aggregates from the log instead of from memory. Set if the client sends a Consistency-Token,
-   * because its position can be later than that of the aggregate cache.
+   * because its position can be later than the position of the aggregate cache.
    */
   readonly bypassCache?: boolean;
 };
@@ -38,7 +38,7 @@ export type IdempotentRequest = {
   readonly onReplay?: () => void;
 };
 
-/** What the routes need from the outer layers; infra/ provides it. */
+/** The functions that the routes need from the outer layers; infra/ provides them. */
 export type Runtime = {
   /**
    * Identifies the caller and applies the rate limits.

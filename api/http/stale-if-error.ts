@@ -2,19 +2,20 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { Reads } from '../../projections/read-model.ts';
 import { scopedCache } from './scoped-cache.ts';
 
-/** How long (ms) the response to a mutation waits for data from the read models. */
+/** The maximum time in milliseconds that the response to a mutation waits for data from the read models. */
 const REFRESH_TIMEOUT_MS = 500;
 const MAX_ENTRIES = 10_000;
 
-/** Ignores an error which says that the read models are unavailable or behind. @throws every other error */
+/** Ignores an error that says that the read models are unavailable or behind. @throws any other error */
 export const ignoreUnavailable = (error: unknown): undefined => {
   if (!(error instanceof Refusal) || (error.code !== 'unavailable' && error.code !== 'not_caught_up')) throw error;
 };
 
 /**
  * Returns a function that gets data from the read models for the response to a mutation. The mutation is already
- * recorded, so unavailable read models must not make the request fail. If they are unavailable or slower than
- * REFRESH_TIMEOUT_MS, the function returns the last value that this process loaded for the id, or else `fallback`.
+ * recorded, so unavailable read models must not make the request fail. If they are unavailable, or take longer than
+ * REFRESH_TIMEOUT_MS, the function returns the last value that this process has loaded for the id; if there is none,
+ * `fallback`.
  */
 export const staleIfError = <T>(fallback: T): ((reads: Reads, id: string, loading: Promise<T>) => Promise<T>) => {
   const lastValues = scopedCache<T>(MAX_ENTRIES);

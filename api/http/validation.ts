@@ -5,7 +5,7 @@ import { issueMessage } from './issue-message.ts';
 const MAX_FIELD_ERRORS = 50;
 
 /**
- * Where a value comes from: `root` is the start of the JSON pointers in the field errors. `fixedFields` are fields that
+ * The origin of a value. `root` is the start of the JSON pointers in the field errors. `fixedFields` are fields that
  * the resource has, but that this request cannot change.
  */
 type Origin = { readonly root?: '' | '/query'; readonly fixedFields?: Readonly<Record<string, unknown>> };

@@ -44,7 +44,7 @@ const readForm = async (c: Context): Promise<Record<string, string>> => {
 const readFields = async <T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> =>
   parseOrRefuse(schema, isForm(c) ? await readForm(c) : (await readJsonBody(c.req.raw, () => true)).value);
 
-/** Signs the user in and sets the cookie. A form is redirected; any other client gets 204. */
+/** Signs the user in and sets the cookie. The response to an HTML form is a redirect; any other client gets 204. */
 const startSession = async (c: Context, { runtime, cookies }: Deps, principal: Principal & { kind: 'user' }, how: SignInBy) => {
   const ctx = runtime.context(requestInfoOf(c, runtime, principal));
   cookies.setSession(c, (await signIn(ctx, principal.user_id, how)).state.cookie);
@@ -97,7 +97,7 @@ const schemaOf = (schema: z.ZodType): object => {
   return json;
 };
 
-/** The routes by which a browser signs in without an issuer. */
+/** The routes with which a browser signs in without an issuer. */
 const routes = [
   plainRoute({
     method: 'post',

@@ -71,8 +71,8 @@ const tenantOf = async (ctx: Ctx, id: string): Promise<MyTenant | null> => {
 };
 
 /**
- * Returns the ids of the tenants in which the credential is valid: the tenant to which it is bound or, if there is
- * none, all tenants of the user.
+ * Returns the ids of the tenants in which the credential is valid: the tenant to which it is bound; if it is not bound,
+ * all tenants of the user.
  */
 const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
   if (principal.kind === 'runner') return [principal.tenant_id];
@@ -82,8 +82,7 @@ const tenantIds = async (ctx: Ctx, principal: Principal): Promise<string[]> => {
 };
 
 /**
- * Returns the caller's permissions on the whole platform or, if the credential is bound to a tenant, those in this
- * tenant.
+ * Returns the caller's permissions on the whole platform; if the credential is bound to a tenant, those in this tenant.
  */
 const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): string[] => {
   if (principal.kind !== 'user') return [];
@@ -91,7 +90,7 @@ const permissionsOf = (principal: Principal, tenants: readonly MyTenant[]): stri
   return principal.super_admin ? ['platform'] : [];
 };
 
-/** Describes the caller: the user with their tenants or, for a runner key, the agent. */
+/** Returns the description of the caller: the user with their tenants or, for a runner key, the agent. */
 const readMe = async (ctx: Ctx) => {
   const { principal, actor } = ctx;
   const user =

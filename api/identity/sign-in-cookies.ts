@@ -17,12 +17,15 @@ export const createCookies = (publicUrl: string) => {
   const { protocol, origin, port } = new URL(publicUrl);
   const secure = protocol === 'https:';
   const cookieName = (purpose: string): string => `${secure ? '__Host-' : ''}annals_${purpose}`;
-  /** Cookies are sent to all ports of a host. So two instances on one machine need different names. */
+  /**
+   * The name of the session cookie. Browsers send cookies to all ports of a host, so two instances on one machine need
+   * different names.
+   */
   const sessionName = `${cookieName('session')}${secure || port === '' ? '' : `_${port}`}`;
   const options = { path: '/', httpOnly: true, sameSite: 'Lax', secure } as const;
   /**
-   * The name of the cookie of one sign-in. It contains the start of the `state` parameter, because several tabs can
-   * sign in at the same time.
+   * Returns the name of the cookie of one sign-in. It contains the start of the `state` parameter, because several tabs
+   * can sign in at the same time.
    */
   const flowName = (state: string): string => cookieName(`flow_${state.slice(0, 8).replace(/[^\w-]/g, '')}`);
   return {

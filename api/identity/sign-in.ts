@@ -29,7 +29,7 @@ export type CodeFlow = {
 };
 
 /**
- * Returns the path to open after the sign-in. It must be a path on this host: every text that a browser could take for
+ * Returns the path to open after the sign-in. It must be a path on this host: a text that a browser could interpret as
  * a URL of another host is refused.
  * @throws Refusal invalid
  */
@@ -52,7 +52,7 @@ export type SignInDeps = {
   readonly cookies: SignInCookies;
   readonly isMember: IsMember;
   /**
-   * Authenticates by session cookie. Requests that change something are accepted only from a page of this site.
+   * Authenticates by session cookie. A request that changes something is accepted only from a page of this site.
    * @throws Refusal unauthorized, forbidden
    */
   readonly byCookie: (c: Context) => Promise<SignedInPrincipal>;
@@ -105,7 +105,7 @@ const endSignIn =
 const redirect = (description: string) => ({ description, headers: { Location: { schema: { type: 'string' } } } });
 const parameter = (description: string) => z.string().meta({ description });
 
-/** The routes by which a browser signs in and out. They respond with redirects and cookies. */
+/** The routes with which a browser signs in and out. They respond with redirects and cookies. */
 const routes = [
   plainRoute({
     method: 'get',

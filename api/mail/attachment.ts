@@ -15,14 +15,17 @@ import { documentPlainRoutes, mountPlainRoutes, plainRoute } from '../http/plain
 import type { Runtime } from '../http/runtime.ts';
 import { type UploadDeps, uploadRoute } from '../http/upload-route.ts';
 
-/** `createTypeDetector` creates the function that finds the type of a content while it is read. */
+/** `createTypeDetector` creates a detector of the type of a content while it is read. */
 export type MailAttachmentDeps = UploadDeps & { readonly createTypeDetector: CreateTypeDetector };
 type Deps = MailAttachmentDeps & { readonly runtime: Runtime };
 
 const FIELD = 'file';
 const ATTACHMENT = '/tenant/:tenant_id/agents/:agent_id/attachments/:id';
 
-/** How to authorize and run an upload, and to create its response. The route is not in a table: its body is no JSON. */
+/**
+ * The authorization, the command and the response of an upload. The route is not in a table, because its body is not
+ * JSON.
+ */
 const UPLOAD = operation({
   method: 'post',
   path: '/tenant/:tenant_id/agents/:agent_id/messages/:message_id/attachments',
@@ -45,8 +48,8 @@ const acceptUpload = ({ runtime, withSlot, parseForm, createTypeDetector }: Deps
     return withSlot(request.info.tenant, async () => {
       const shape = { file: FIELD, maxBytes: MAX_ATTACHMENT_BYTES };
       const { value } = await streamForm(parseForm, c.req.raw, shape, (file) => storeAttachment(ctx, file, createTypeDetector()));
-      // The digest of the file identifies a repeat of the request, because the boundary of a form is another one each
-      // time.
+      // A repeat of the request is recognised by the digest of the file. The bytes of the form itself differ, because
+      // its boundary is different each time.
       const run = (of: typeof ctx) => addMailAttachment(of, { agent_id, message_id }, value);
       return runOnce(UPLOAD, runtime, request, { bytes: new TextEncoder().encode(value.sha256), run });
     });

@@ -42,7 +42,8 @@ const namesOf = async (ctx: Ctx, { tenant_id, agent_id }: OwnerIds) => {
 };
 
 /**
- * Waits until the lists that heal reads show everything that is in the log. @throws Refusal unavailable, not_caught_up
+ * Waits until the lists that heal reads contain everything that is in the log.
+ * @throws Refusal unavailable, not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {
   const end = await ctx.logEnd();

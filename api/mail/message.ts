@@ -55,7 +55,7 @@ const MailRead = z
 type StoredRow = z.output<typeof AgentAttachmentRow>;
 type ShownMessage = Message & { readonly attachments: readonly StoredRow[] };
 
-/** The stored attachments of messages, by message. */
+/** Maps message ids to the stored attachments of the messages. */
 const attachmentsOf = async (ctx: Ctx, ids: readonly string[]): Promise<Map<string, StoredRow[]>> => {
   const found = ids.length === 0 ? [] : await attachmentsOfMessages(ctx.reads, ctx.tenant, ids);
   return Map.groupBy(found, ({ message_id }) => message_id);
@@ -70,7 +70,8 @@ const withAttachments = async (ctx: Ctx, found: readonly Message[]) => {
 };
 
 /**
- * Returns the attachments that a message had at the position of an as-of read: it came with them, or they were added.
+ * Returns the attachments that a message had at the position of an as-of read. It was received with them, or they were
+ * added later.
  */
 const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promise<readonly StoredRow[]> => {
   const added = await Promise.all(attachments.map(({ id }) => ctx.load(Attachment, id)));
@@ -78,7 +79,8 @@ const attachedThen = async (ctx: Ctx, { at, attachments }: ShownMessage): Promis
 };
 
 /**
- * Waits until the read model shows the attachments that were added before this request. @throws Refusal not_caught_up
+ * Waits until the read model contains the attachments that were added before this request.
+ * @throws Refusal not_caught_up
  */
 const catchUp = async (ctx: Ctx): Promise<void> => {
   const end = await ctx.logEnd();

@@ -56,7 +56,8 @@ const importRoute = ({ runtime, withSlot, parseForm, ...ports }: Deps) => {
         storeMemoryUpload(ctx, ports.unpack, uploaded),
       );
       const source = file ? { file } : { gcs_uri: textsOf(texts).gcs_uri! };
-      // These bytes identify a repeat of the request, because the boundary of a form is another one each time.
+      // A repeat of the request is recognised by these bytes. The bytes of the form itself differ, because its boundary
+      // is different each time.
       const bytes = new TextEncoder().encode(JSON.stringify(source));
       return runOnce(IMPORT, runtime, request, { bytes, run: (of) => importMemory(of, agent_id, source, ports) });
     });

@@ -6,19 +6,22 @@ import { type Page, takeUpToPageSize } from '../../projections/read-model.ts';
 import type { Ctx } from '../http/operation.ts';
 import { type PageWindow, parseSort } from '../http/paging.ts';
 
-/** How many segments one request reads at most. A search that needs more answers with fewer entries and a next page. */
+/**
+ * The maximum number of segments that one request reads. If a search needs more, its page has fewer entries, and the
+ * next page continues.
+ */
 const MAX_SEGMENTS = 32;
 
 export type MemoryFilter = { readonly agent_id: string; readonly q?: string | undefined; readonly import_id?: string | undefined };
 
-/** An entry of the list, or the mark that a segment was read. `key` is its place in the order of the list. */
+/** An entry of the list, or null to mark that a segment was read. `key` is the sort key in the list. */
 type Step = { readonly key: CursorKey; readonly entry: string | null };
 
 type Walk = { readonly descending: boolean; readonly after: CursorKey | null; readonly q: string | undefined };
 
 const inOrder = <T>(items: readonly T[], descending: boolean): readonly T[] => (descending ? items.toReversed() : items);
 
-/** Returns the segments of an import with the index of the first entry of each. */
+/** Returns the segments of an import, each with the index of its first entry. */
 const withStarts = ({ segments }: ImportedFile) => {
   let start = 0;
   return segments.map((segment) => {
@@ -27,7 +30,7 @@ const withStarts = ({ segments }: ImportedFile) => {
   });
 };
 
-/** Reads the entries of one import in order, beginning after the place `after` if it is in this import. */
+/** Yields the entries of one import in order. If the place `after` is in this import, starts after it. */
 async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }: Walk): AsyncGenerator<Step> {
   const { id: import_id, imported_at: created_at } = file;
   const isWithin = after !== null && after[0] === created_at && isEntryOf(import_id, after[1]);
@@ -49,7 +52,7 @@ async function* entriesOf(ctx: Ctx, file: ImportedFile, { descending, after, q }
   }
 }
 
-/** Reads the imports of an agent in order, beginning with the one in which the place `after` is. */
+/** Yields the imports of an agent in order, starting with the one that contains the place `after`. */
 async function* importsAfter(ctx: Ctx, { agent_id, import_id }: MemoryFilter, { descending, after }: Walk): AsyncGenerator<ImportedFile> {
   const range = after && importIdRange(after[1]);
   let [at, id] = [after?.[0] as string | undefined, descending ? range?.last : range?.first];
@@ -68,8 +71,9 @@ async function* walk(ctx: Ctx, filter: MemoryFilter, options: Walk): AsyncGenera
 }
 
 /**
- * Returns a page of the entries in the memory of an agent, newest first or as `sort` says. With `q`, only entries whose
- * text or source contains it, in upper or lower case. @throws Refusal invalid, unavailable, not_configured
+ * Returns a page of the entries in the memory of an agent, the newest first or ordered by `sort`. With `q`, only
+ * entries whose text or source contains it, in upper or lower case.
+ * @throws Refusal invalid, unavailable, not_configured
  */
 export const memoryPage = async (ctx: Ctx, filter: MemoryFilter, { limit, cursor, sort }: PageWindow): Promise<Page> => {
   const { descending } = parseSort(sort, ['created_at']);

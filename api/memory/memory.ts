@@ -10,7 +10,7 @@ import { memoryPage } from './memory-page.ts';
 
 const MEMORY = '/tenant/:tenant_id/agents/:agent_id/memory';
 
-/** The operations on the memory of an agent, without the import. */
+/** The operations on the memory of an agent, except the import. */
 export const memoryOperations: Operations = {
   listMemory: operation({
     method: 'get',

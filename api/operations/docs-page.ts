@@ -1,4 +1,4 @@
-/** The settings of Scalar, which renders the page. They keep it from sending requests to other hosts. */
+/** The settings of Scalar, which renders the page. They prevent requests to other hosts. */
 const SCALAR_SETTINGS = {
   telemetry: false,
   withDefaultFonts: false,
@@ -9,9 +9,9 @@ const SCALAR_SETTINGS = {
 };
 
 /**
- * The script that renders the page. It sends API requests to the origin of the page, whatever server the OpenAPI
- * document names, because the content security policy allows no other origin. It disables optional parameters in the
- * sample requests: Scalar would send them empty, and the API refuses empty parameters.
+ * The script that renders the page. It sends API requests to the origin of the page, regardless of the server in the
+ * OpenAPI document, because the content security policy allows no other origin. It disables optional parameters in the
+ * sample requests, because Scalar would send them empty, and the API refuses empty parameters.
  */
 export const BOOT_SCRIPT = `fetch('/openapi.json').then((answer) => answer.json()).then((content) => {
   const operations = Object.values(content.paths).flatMap((path) => Object.values(path));

@@ -1,7 +1,9 @@
 /** Allows only the page's own style. It has no scripts and loads nothing. */
 export const STATIC_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The HTML page for a browser that opens the service's URL: it says that the platform runs, and where to go next. */
+/**
+ * The HTML page for a browser that opens the service's URL. It says that the platform is running, and where to go next.
+ */
 export const LANDING_PAGE = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Annals</title>

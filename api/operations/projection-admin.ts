@@ -5,8 +5,8 @@ import { operation } from '../http/operation.ts';
 import { DriftReport, ParkedEvent, ProjectionStatus, Rebuild } from './projection-status.ts';
 
 /**
- * The functions for the maintenance of projections; the projector implements them. A result of null means that there is
- * no such projection, rebuild or event.
+ * The functions for the maintenance of projections; the projector implements them. They return null if there is no such
+ * projection, rebuild or event.
  */
 export type ProjectionAdmin = {
   readonly statuses: () => Promise<z.output<typeof ProjectionStatus>[]>;
@@ -95,7 +95,7 @@ const parkedEventOperations = (admin: ProjectionAdmin) => ({
   }),
 });
 
-/** Creates the operations by which operators monitor and maintain the projections. */
+/** Creates the operations with which operators monitor and maintain the projections. */
 export const projectionAdminOperations = (admin: ProjectionAdmin) => ({
   listProjections: operation({
     ...common,

@@ -26,7 +26,7 @@ type Described = {
   >;
 };
 
-/** An OpenAPI document, as far as the texts show it. */
+/** The part of an OpenAPI document that the texts show. */
 export type ApiDocument = {
   readonly info: { readonly title: string; readonly summary: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
@@ -42,7 +42,7 @@ const rowsOf = ({ paths }: ApiDocument): readonly Row[] =>
     Object.entries(methods).map(([method, described]) => ({ ...described, call: `${method.toUpperCase()} ${path}` })),
   );
 
-/** The operations of each heading, in the document's order. */
+/** Returns the operations under each heading, in the order of the document. */
 const areasOf = (
   document: ApiDocument,
 ): readonly { readonly name: string; readonly description: string; readonly rows: readonly Row[] }[] => {
@@ -52,7 +52,7 @@ const areasOf = (
     .filter((area) => area.rows.length > 0);
 };
 
-/** Computes the text of a document once, as long as the document lives. */
+/** Returns a function that computes the text of a document only once, and caches it as long as the document exists. */
 const cached = (textOf: (document: ApiDocument) => string): ((document: ApiDocument) => string) => {
   const texts = new WeakMap<ApiDocument, string>();
   return (document) => {
@@ -87,7 +87,7 @@ export const llmsText = cached((document) => {
 
 const nameOf = (ref: string): string => ref.split('/').at(-1)!;
 
-/** The type of a field in a few words, such as `string | null` or `list of GuardrailRule`. */
+/** Returns the type of a field in a few words, such as `string | null` or `list of GuardrailRule`. */
 const typeText = (schema: Schema): string => {
   if (schema.$ref) return nameOf(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -98,7 +98,7 @@ const typeText = (schema: Schema): string => {
   return schema.format ? `${type} (${schema.format})` : type;
 };
 
-/** A cell of a table in Markdown: one line, in which `|` does not end the cell. */
+/** Returns a text for a cell of a Markdown table: on one line, with `|` escaped. */
 const cell = (text: string): string => text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 
 const fieldRow = (name: string, place: string, schema: Schema, isRequired: boolean, description = schema.description ?? ''): string =>

@@ -69,7 +69,7 @@ const HEX_DIGITS_OF_ETAG = 32;
 const runtimeOf = async (ctx: Ctx, agent_id: string, sources: RuntimeSources) => {
   const runtime = await readRuntime(ctx, agent_id, sources);
   const body = JSON.stringify(AgentRuntime.parse(runtime));
-  // The digest is keyed, so the ETag tells nothing about the secrets in the body.
+  // The digest is keyed, so the ETag reveals nothing about the secrets in the body.
   const etag = `"${ctx.digest(body).slice(0, HEX_DIGITS_OF_ETAG)}"`;
   return { body, etag, position: runtime.position, record: () => recordDisclosure(ctx, runtime) };
 };

@@ -19,7 +19,7 @@ import { deliveryMessage } from './delivery-message.ts';
 
 const reference = (path: string) => ({ $ref: `#/${path}` });
 
-/** Converts a message type to a name in the document: `annals.webhook.accepted` -> `annalsWebhookAccepted`. */
+/** Converts a message type to a name in the document: `annals.webhook.accepted` becomes `annalsWebhookAccepted`. */
 const nameOf = ({ type }: RunnerMessageType): string => type.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const messageOf = (row: RunnerMessageType, publicUrl: string) => ({
@@ -45,7 +45,7 @@ const server = {
   security: [reference('components/securitySchemes/credential')],
 };
 
-/** What a runner in any language must do, as Markdown. */
+/** Returns the rules for runners in any language, as Markdown. */
 const description = (publicUrl: string): string =>
   [
     `The JetStream stream \`${STREAM}\` holds the messages. Each agent has a durable pull consumer, \`${consumerName('{agent}')}\`, which all its runners share.`,
@@ -73,8 +73,8 @@ const description = (publicUrl: string): string =>
   ].join('\n\n');
 
 /**
- * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`, from which the
- * relay takes the messages, too.
+ * Creates the AsyncAPI 3.0 document of the messages to runners. It is generated from `runnerMessages`, which the relay
+ * uses, too.
  */
 export const asyncapi = ({ publicUrl, version }: { publicUrl: string; version: string }) => {
   const rows = Object.values(runnerMessages);

@@ -29,7 +29,7 @@ export const benchmarkRunSchema = {
   },
 };
 
-/** An example of that body. */
+/** Returns an example of that body. */
 export const benchmarkRunExample = (run_id: string) => ({
   ...{ run_id, benchmark: 'sums', harness: 'shell', evaluator_strategy: 'exact_match', evaluator_config: {} },
   ...{ trajectory_builder: 'prefix_merging', expires_at: '2026-01-02T12:00:00.000Z' },
@@ -38,7 +38,7 @@ export const benchmarkRunExample = (run_id: string) => ({
 
 const exampleId = `c${'delivery'.padEnd(24, '0')}`;
 
-/** What the AsyncAPI document says of the results of benchmark tasks, which runners publish. */
+/** The part of the AsyncAPI document about the results of benchmark tasks, which runners publish. */
 export const benchmarkResult = {
   channel: {
     address: scoreSubject('{tenant}', '{agent}'),

@@ -13,7 +13,8 @@ const textField = (description: string) => ({ type: 'string', description });
 const idField = (description: string) => ({ type: 'string', pattern: '^c[a-z0-9]{24}$', description });
 
 /**
- * Where messages of a type come from: the attribute that names it, and what the attributes say in their descriptions.
+ * The source of the messages of one type: the attribute that identifies it, and texts for the descriptions of the
+ * attributes.
  */
 type Origin = {
   readonly name: 'integration' | 'skill' | 'cronjob' | 'benchmark';
@@ -141,7 +142,7 @@ const headers = {
 const OCCURRENCE = '9f86d081884c7d659a2feaa0c55ad015';
 const CALL_ID = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
 
-/** What the example of a message says of its origin. */
+/** Returns the attributes of an example message that describe its source. */
 const exampleOrigin = ({ name }: Origin, origin: string, delivery: string): Record<string, unknown> => {
   if (name === 'benchmark') {
     const fields = { provider: 'benchmark', benchmark: 'sums', providerid: delivery, contenttrust: 'trusted' };
@@ -154,7 +155,7 @@ const exampleOrigin = ({ name }: Origin, origin: string, delivery: string): Reco
   return { ...shared, ...cron, providerid: OCCURRENCE, contenttrust: 'trusted', data: { report: 'weekly' } };
 };
 
-/** An example of a message. Its ids are those of no delivery. */
+/** Returns an example of a message. Its ids belong to no real delivery. */
 const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   const idOf = (name: string): string => `c${name.padEnd(24, '0')}`;
   const [tenant, agent, delivery] = [idOf('tenant'), idOf('agent'), idOf('delivery')];
@@ -179,7 +180,7 @@ const exampleOf = (row: RunnerMessageType, publicUrl: string) => {
   };
 };
 
-/** Returns how the AsyncAPI document shows a message that is a delivery. */
+/** Returns the part of the AsyncAPI document about a message that is a delivery. */
 export const deliveryMessage = (row: RunnerMessageType, publicUrl: string) => ({
   headers,
   payload: envelope(row.type, originOf(row)),

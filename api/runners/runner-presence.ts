@@ -31,11 +31,14 @@ export const RunnerPresence = z
 
 type AgentPath = { readonly tenant_id: string; readonly agent_id: string };
 
-/** A runner renews its credential at least once an hour, so this reaches back for weeks. */
+/**
+ * The maximum number of pages of credentials that are read. A runner renews its credential at least once an hour, so
+ * this covers several weeks.
+ */
 const MAX_PAGES = 100;
 
 /**
- * Finds the connections of the agent's runners: those that are open, and before them as many as follow one another
+ * Returns the connections of the agent's runners: the open ones, and the earlier ones that overlap or adjoin them
  * without a gap.
  */
 const connectionsOf = async ({ reads, at }: Ctx, broker: RunnerBroker, agent: AgentPath): Promise<RunnerConnection[]> => {
@@ -55,11 +58,13 @@ const connectionsOf = async ({ reads, at }: Ctx, broker: RunnerBroker, agent: Ag
   return found;
 };
 
-/** Counts the deliveries that wait for a runner: at the broker, and those that were not sent to it yet. */
+/**
+ * Counts the deliveries that wait for a runner: those at the broker, and those that were not sent to the broker yet.
+ */
 const waitingOf = async ({ reads }: Ctx, agent: AgentPath, { waiting, first, publishedThrough }: AgentQueue) => {
   const end = publishedThrough ? sortKey(publishedThrough) : '';
   const unpublished = await messagesAfter(reads, agent, end);
-  // A text that sorts after the last published place and before every later one.
+  // This text sorts after the last published place and before every later place.
   const since = first?.position ? sortKey(first.position) : `${end}0`;
   const oldest = waiting + unpublished === 0 ? null : await firstMessageAt(reads, agent, since);
   return { waiting: waiting + unpublished, oldest_waiting_at: oldest ?? first?.at ?? null };
@@ -85,7 +90,10 @@ const readPresence =
     return { doc: JSON.stringify(RunnerPresence.parse(presence)), revision: null };
   };
 
-/** Creates the operation that shows whether the runners of an agent are there. `broker` asks the message broker. */
+/**
+ * Creates the operation that shows whether runners of an agent are connected. `broker` reads the state of the message
+ * broker.
+ */
 export const runnerPresenceOperations = (broker: RunnerBroker) => ({
   getRunnerPresence: operation({
     method: 'get',

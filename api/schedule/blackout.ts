@@ -40,9 +40,9 @@ export const SuppressedOccurrence = z
   .meta({ id: 'SuppressedOccurrence' });
 
 /**
- * Returns the future occurrences that a blackout would suppress, of each job the first ones. Jobs of agents that the
- * caller may not see are left out.
- * @throws Refusal invalid if the caller sees no such agent
+ * Returns the first future occurrences of each job that a blackout would suppress. Jobs of agents that the caller may
+ * not see are left out.
+ * @throws Refusal invalid if the blackout is for an agent that the caller does not see
  */
 const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBlackoutCreate>) => {
   Blackout.assertOrdered(blackout);
@@ -61,11 +61,11 @@ const suppressedOccurrences = async (ctx: Ctx, blackout: z.output<typeof CronBla
   return found.flat().sort((a, b) => (a.due_at < b.due_at ? -1 : 1));
 };
 
-/** Whether the caller sees every agent of the tenant: OWNER, ADMIN and AUDITOR do. */
+/** Whether the caller sees every agent of the tenant, as OWNER, ADMIN and AUDITOR do. */
 const seesAllAgents = async (ctx: Ctx): Promise<boolean> =>
   (await ctx.may('tenant:settings:write')) || (await ctx.may('tenant:audit:read'));
 
-/** Returns those of the agents with blackouts that the caller may see; undefined if these are all. */
+/** Returns the ids of the agents with blackouts that the caller may see; undefined if the caller sees all agents. */
 const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> => {
   if (await seesAllAgents(ctx)) return undefined;
   const candidates = await blackoutAgentsOf(ctx.reads, ctx.tenant);
@@ -73,7 +73,7 @@ const visibleAgents = async (ctx: Ctx): Promise<readonly string[] | undefined> =
   return candidates.filter((_, n) => visible[n]);
 };
 
-/** A blackout for an agent that the caller may not see does not exist for them. */
+/** Whether the caller may see a blackout. A blackout for an agent that the caller may not see is hidden. */
 const isVisible = async (ctx: Ctx, agent_id: string | null): Promise<boolean> =>
   agent_id === null || (await seesAllAgents(ctx)) || ctx.may('agent:read', agent_id);
 

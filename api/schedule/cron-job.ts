@@ -38,7 +38,7 @@ const withinJobLimit = planLimit({ limit: 'cron_jobs', projection: cronJobs.name
 
 type JobView = Omit<CronJob.CronJob, 'status'> & Pick<JobRow, 'status' | 'last_fired_at' | 'last_status_code'>;
 
-/** A job as its own stream describes it, without what its runs have changed. */
+/** Returns a job in the form that its own stream determines, without the effects of its runs. */
 const viewOf = (job: CronJob.CronJob): JobView => ({
   ...job,
   status: job.status === 'absent' ? 'archived' : job.status,
@@ -46,13 +46,15 @@ const viewOf = (job: CronJob.CronJob): JobView => ({
   last_status_code: null,
 });
 
-/** What the runs of a job have changed: null if the read model is unavailable or has no such job. */
+/**
+ * Returns the data of a job that depend on its runs; null if the read model is unavailable or does not have the job.
+ */
 const runsOf = async (ctx: Ctx, id: string): Promise<JobRow | null> =>
   (await cronJobRow(ctx.reads, ctx.tenant, id).catch(ignoreUnavailable)) ?? null;
 
 /**
- * Adds to a changed job what its runs have changed. The time at which it is due next, and the end of a one-shot job,
- * count only while the schedule is the one by which they were decided.
+ * Adds the effects of its runs to a changed job. The next due time, and the end of a one-shot job, are added only if
+ * the schedule has not changed since they were decided.
  */
 const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>): Promise<Loaded<JobView>> => {
   const view = viewOf(state);
@@ -64,7 +66,7 @@ const withRuns = async (ctx: Ctx, { state, ...loaded }: Loaded<CronJob.CronJob>)
 };
 
 /**
- * Returns a job as of the context's log position; null if there was none. The status of its last answer is not known
+ * Returns a job as of the context's log position; null if it did not exist. The status of its last answer is not known
  * for the past.
  */
 const jobAsOf = async (ctx: Ctx, ref: { agent_id: string; id: string }): Promise<Loaded<JobView> | null> => {

@@ -12,7 +12,7 @@ import { Decimal, hasFilters, TimeRange } from '../http/paging.ts';
 import { readSession, transcriptQuery } from './session-transcript.ts';
 
 const SESSIONS = '/v1/tenants/:tenant_id/sessions';
-/** The last page number. PostgreSQL reads and drops all rows before a page. */
+/** The highest page number. It is limited because PostgreSQL reads and drops all rows before a page. */
 const MAX_PAGE = 1_000_000;
 
 export const AuditSessionListResponse = z
@@ -38,7 +38,7 @@ const totalOf = (ctx: Ctx, filter: SessionFilter): Promise<number> =>
     ? countSessions(ctx.reads, ctx.tenant, filter)
     : tenantCount(ctx.reads, sessions.name, sessionCounter.table, ctx.tenant);
 
-/** The sessions of a tenant, for its auditors. */
+/** The operations with which auditors read the sessions of a tenant. */
 export const auditSessionOperations = {
   listTenantSessions: operation({
     method: 'get',

@@ -6,7 +6,10 @@ import { AsOf, Decimal, listQuery } from '../http/paging.ts';
 
 const MAX_MESSAGES = 100_000;
 
-/** The query of a read of a session: which of its messages to read. Without `limit`, as many as fit into 8 MiB. */
+/**
+ * A schema for the query of a read of a session, which selects the messages to read. Without `limit`, as many are read
+ * as fit into 8 MiB.
+ */
 export const transcriptQuery = listQuery({
   limit: Decimal(integer(1, MAX_MESSAGES))
     .optional()

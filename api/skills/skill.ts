@@ -18,7 +18,7 @@ const isPublic = ({ doc }: Doc): boolean => (JSON.parse(doc) as { visibility: st
 
 /**
  * Returns a skill that the caller may see, as of the context's log position. A skill that is private now is hidden from
- * other callers than OWNER and ADMIN, even if it was public at that position.
+ * all callers except OWNER and ADMIN, even if it was public at that position.
  */
 const skillAsOf = async (ctx: Ctx, id: string, seesAll: boolean): Promise<Doc | null> => {
   const { state, revision } = await withExposure(ctx, await ctx.load(Skill, id));

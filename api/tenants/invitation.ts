@@ -59,8 +59,8 @@ type Deps = InvitationDeps & { readonly runtime: Runtime };
 const nobody = { kind: 'system', name: 'invitation' } as const;
 
 /**
- * How to run the mutation and to create its response. The route is not in a table of operations, because its credential
- * is in the body.
+ * The command and the response of the mutation. The route is not in a table of operations, because its credential is in
+ * the body.
  */
 const ACCEPT = {
   method: 'post',

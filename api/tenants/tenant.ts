@@ -51,13 +51,13 @@ const statisticsOf = async ({ reads }: Ctx, id: string): Promise<TenantStatistic
 const lastKnownStatistics = staleIfError<TenantStatistics>({ agent_count: 0, last_active_at: null });
 
 /**
- * Like `statisticsOf`, but for the response to a mutation. The mutation is already recorded, so the response must not
- * fail: if the read models are unavailable, this returns the last known values, or else 0 and null.
+ * Like `statisticsOf`, but for the response to a mutation, which must not fail because the mutation is already
+ * recorded: if the read models are unavailable, returns the last known values; if there are none, 0 and null.
  */
 const statisticsOrLastKnown = (ctx: Ctx, { id }: Loaded<Tenant.Tenant>): Promise<TenantStatistics> =>
   ctx.sideEffect(() => lastKnownStatistics(ctx.reads, id, statisticsOf(ctx, id)));
 
-/** Returns the tenant's state, with the number of its members and of its agents. */
+/** Returns the tenant's state, with the numbers of its members and agents. */
 const stateWithCounts = ({ state }: Loaded<Tenant.Tenant>, { agent_count }: TenantStatistics) => ({
   ...state,
   member_count: Object.keys(state.members).length,

@@ -10,12 +10,12 @@ type Event = Tool.ToolEvent | Connector.ConnectorEvent;
 
 type ConnectorTool = Connector.Connector['tools'][string];
 
-/** A tool with what its connector last said about it. `isProvided` is false if the connector no longer provides it. */
+/** A tool with its last description by its connector. `isProvided` is false if the connector no longer provides it. */
 type ProvidedTool = { readonly tool: Tool.Tool; readonly provided: ConnectorTool | null; readonly isProvided: boolean };
 
 const isOfConnector = (event: Recorded<Event>): event is Recorded<Connector.ConnectorEvent> => event.category === Connector.category;
 
-/** Returns a sync of a connector without the other tools; null if it does not concern the tool. */
+/** Returns a sync of a connector reduced to this tool; null if the sync does not concern the tool. */
 const syncOfTool = (event: Recorded<Connector.ConnectorEvent>, tool_id: string): Recorded<Connector.ConnectorEvent> | null => {
   const only = <T extends { readonly id: string }>(tools: readonly T[]): T[] => tools.filter(({ id }) => id === tool_id);
   const { connector, added, changed, removed } = event.data;

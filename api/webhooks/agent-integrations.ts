@@ -21,7 +21,9 @@ const AgentIntegrationRead = z
   })
   .meta({ id: 'AgentIntegrationRead' });
 
-/** The names of all providers: those of webhooks, and those at which accounts are connected only. */
+/**
+ * Maps identifiers to the names of all providers: those of webhooks, and those that only support connecting accounts.
+ */
 const LABELS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(OAUTH_PROVIDERS).map(([provider, { label }]) => [provider, label])),
   ...PROVIDER_LABELS,

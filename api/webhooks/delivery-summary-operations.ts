@@ -10,7 +10,10 @@ import { readableAgents, TenantFilter } from './delivery-list.ts';
 
 const MAX_BUCKETS = 120;
 
-/** Returns the end of the time that is divided into buckets: `to`, or now. @throws Refusal invalid */
+/**
+ * Returns the end of the time range that is divided into buckets: `to`, or by default the present time.
+ * @throws Refusal invalid
+ */
 const endOfBuckets = ({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: string): string => {
   if (from === undefined) throw invalid('/query/from', 'is required with buckets', 'required');
   const end = to ?? now;

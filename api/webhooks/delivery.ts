@@ -28,12 +28,12 @@ import { deliverySummaryOperations } from './delivery-summary-operations.ts';
 
 const DELIVERY = '/tenant/:tenant_id/deliveries/:delivery_id';
 
-/** The providers of deliveries that belong to no integration. */
+/** The providers of deliveries that do not belong to an integration. */
 const WITHOUT_INTEGRATION: readonly (string | null)[] = [SKILL_PROVIDER, CRON_PROVIDER, BENCHMARK_PROVIDER, MAIL_PROVIDER];
 
 /**
- * Returns the integration of a delivery. A skill, a cron job, a benchmark or a mailbox is none, and a repeated body of
- * its deliveries is no replay.
+ * Returns the integration of a delivery; null if the delivery comes from a skill, a cron job, a benchmark or a mailbox.
+ * A repeated body of such a delivery is not a replay.
  */
 const originOf = async (ctx: Ctx, { provider, integration_id }: FoundDelivery['delivery']): Promise<IntegrationRef> =>
   WITHOUT_INTEGRATION.includes(provider)
@@ -65,8 +65,9 @@ const Redelivery = z
   .meta({ id: 'Redelivery' });
 
 /**
- * Refuses a delivery that was rejected. It has no stream of its own, because its sender was not verified, so only the
- * read model knows it. @throws Refusal conflict
+ * Refuses a delivery that was rejected. A rejected delivery has no separate stream, because its sender was not
+ * verified, so only the read model contains it.
+ * @throws Refusal conflict
  */
 const refuseRejected = async (ctx: Ctx, id: string): Promise<void> => {
   const { revision } = await ctx.load(Delivery, id);
@@ -137,7 +138,7 @@ const getDeliveryBody =
     if (body instanceof Uint8Array) return c.body(Uint8Array.from(body), 200, headers);
     const contentLength = { 'content-length': String(recorded.facts.size_bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, { ...headers, ...contentLength });
-    // Read the first chunk before the response starts: after its first byte, errors cannot be reported.
+    // The first chunk is read before the response starts, because errors cannot be reported after the first byte.
     const first = await body.next();
     const bytes = abortOnError(c, runtime, concatenate(first.value ?? new Uint8Array(0), body));
     return c.body(ReadableStream.from(bytes) as never, 200, { ...headers, ...contentLength });

@@ -8,8 +8,8 @@ import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } fr
 import { type AdmitBody, readLargeBody } from './large-body.ts';
 
 /**
- * What the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the URL with which the
- * addresses of webhooks begin.
+ * The functions that the route needs from infra/. `address` returns the client's IP address. `publicUrl` is the URL
+ * with which the URLs of webhooks begin.
  */
 export type InboundWebhookDeps = {
   readonly ports: WebhookPorts;
@@ -23,7 +23,7 @@ type NodeEnv = {
   readonly incoming?: { readonly url: string; readonly headers: Readonly<Record<string, string | string[] | undefined>> };
 };
 
-/** The scheme and host of a URL. */
+/** Matches the scheme and the host of a URL. */
 const ORIGIN = /^[a-z]+:\/\/[^/]*/;
 
 const receiveWebhook =
@@ -58,8 +58,8 @@ const withMemory = async <T>(provide: (size: number) => Promise<BodyMemory>, wor
 };
 
 /**
- * Returns the function that reads a header of the request: from Node's request object if there is one, because creating
- * a Headers object would take longer than verifying a webhook signature.
+ * Returns the function that reads a header of the request. It uses Node's request object if there is one, because
+ * creating a Headers object would take longer than verifying a webhook signature.
  */
 export const headersOf = (c: Context): Header => {
   const headers = (c.env as NodeEnv | undefined)?.incoming?.headers;
@@ -67,7 +67,7 @@ export const headersOf = (c: Context): Header => {
   return (name) => headers[name] as string | undefined;
 };
 
-/** The URL as it was received, which the Node server does not normalize. */
+/** Returns the URL as it was received. The Node server does not normalize it. */
 const rawUrlOf = (c: Context): string => (c.env as NodeEnv | undefined)?.incoming?.url ?? c.req.url;
 
 const respond = (result: DeliveryOutcome | HandshakeReply): Response =>
@@ -101,7 +101,7 @@ const outcomeResponse = (description: string, outcomes: readonly DeliveryOutcome
 
 /**
  * The route to which providers send webhooks. It is a plain route, because the body must stay raw bytes: the provider
- * has signed exactly those.
+ * has signed exactly these bytes.
  */
 const routes = [
   plainRoute({

@@ -9,10 +9,10 @@ export type AdmitBody = (size: number) => Promise<BodyMemory>;
 const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * Reads a body that may be large. Up to the size of one chunk, the body is held in ordinary memory. What is larger is
- * held in chunks, which are allocated as the bytes arrive. `admit` is called before a body that declares to be large is
- * read, and before any other body grows larger than one chunk. `declared` is the Content-Length, or NaN if there is
- * none.
+ * Reads a body that may be large. Up to the size of one chunk, the body is in ordinary memory. A larger body is stored
+ * in chunks, which are allocated as the bytes arrive. If the Content-Length is larger than one chunk, `admit` is called
+ * before the body is read; otherwise, before it grows larger than one chunk. `declared` is the Content-Length, or NaN
+ * if there is none.
  * @throws Refusal malformed, too_slow, unavailable, and the errors of `admit`
  */
 export const readLargeBody = async ({ body }: Request, declared: number, admit: AdmitBody): Promise<ReceivedBody> => {
@@ -41,7 +41,7 @@ export const readLargeBody = async ({ body }: Request, declared: number, admit: 
   return large ? { length: size, chunks: large.chunks() } : small.bytes();
 };
 
-/** Yields the bytes of a body as they arrive. @throws Refusal if the connection breaks, or the error of `failed` */
+/** Yields the bytes of a body as they arrive. @throws Refusal if the connection breaks, and the error of `failed` */
 async function* incoming(body: Request['body'], failed: () => Promise<never> | undefined): AsyncGenerator<Uint8Array> {
   if (!body) return;
   const reader = body.getReader();
@@ -49,7 +49,7 @@ async function* incoming(body: Request['body'], failed: () => Promise<never> | u
   let refusal: unknown;
   try {
     for (;;) {
-      // Listen once per body: listeners of each read would use memory until the promise is settled.
+      // There is one listener per body: a listener per read would use memory until the promise is settled.
       if (!failure) {
         failure = failed();
         failure?.catch((error: unknown) => {
@@ -67,7 +67,10 @@ async function* incoming(body: Request['body'], failed: () => Promise<never> | u
   }
 }
 
-/** Collects up to CHUNK_BYTES bytes. One buffer that grows, because many small arrays would need much more memory. */
+/**
+ * Creates a buffer that collects up to CHUNK_BYTES bytes. It is one buffer that grows, because many small arrays would
+ * need much more memory.
+ */
 const createSmallBuffer = () => {
   let buffer = new Uint8Array(0);
   let size = 0;
@@ -86,7 +89,7 @@ const createSmallBuffer = () => {
   };
 };
 
-/** Writes bytes to chunks. Takes each chunk only when the one before it is full. */
+/** Creates a writer of bytes to chunks. It takes each chunk only when the previous one is full. */
 const createChunkWriter = (memory: BodyMemory) => {
   const chunks: Uint8Array[] = [];
   let filled = CHUNK_BYTES;

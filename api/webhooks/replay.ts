@@ -9,7 +9,7 @@ import { type Ctx, type LoadedPage, operation, type Read } from '../http/operati
 
 const JOB = '/tenant/:tenant_id/jobs/:id';
 
-/** Checks that all deliveries that a request names came to its integration. @throws Refusal invalid */
+/** Checks that all deliveries in a request were received by its integration. @throws Refusal invalid */
 const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Promise<void> => {
   if (!ids) return;
   const known = await knownDeliveries(ctx.reads, { tenant_id: ctx.tenant, integration_id, ids });
@@ -17,14 +17,14 @@ const assertKnown = async (ctx: Ctx, { integration_id, ids }: ReplayFilter): Pro
   if (unknown >= 0) throw invalid(`/ids/${unknown}`, 'there is no such delivery to this integration', 'unknown_delivery');
 };
 
-/** Finds a job. Whoever may read an agent may see the imports into its memory. @throws Refusal forbidden */
+/** Finds a job. A caller who may read an agent may see the imports into its memory. @throws Refusal forbidden */
 const findJob = async (ctx: Ctx, { id }: { readonly id: string }): Promise<Read | LoadedPage> => {
   const found = (await importJob(ctx.reads, ctx.tenant, id)) ?? (await newImportJob(ctx, id));
   if (!found || !(await ctx.may('agent:read', found.agent_id))) await ctx.require('tenant:integrations:read');
   return found?.job ?? jobById(ctx.reads, ctx.tenant, id);
 };
 
-/** The operations that send many deliveries again, by a job. */
+/** The operations on jobs that send several deliveries again. */
 export const replayOperations = {
   replayDeliveries: operation({
     method: 'post',

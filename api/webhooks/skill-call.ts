@@ -6,7 +6,7 @@ import { assertNotEncoded, readBytes } from '../http/json-body.ts';
 import { documentPlainRoutes, headerParameter, mountPlainRoutes, plainRoute } from '../http/plain-route.ts';
 import { headersOf } from './inbound-webhook.ts';
 
-/** What the route needs from infra/. `address` returns the client's IP address. */
+/** The functions that the route needs from infra/. `address` returns the client's IP address. */
 export type SkillCallDeps = { readonly ports: SkillCallPorts; readonly address: (c: Context) => string | null };
 
 const receiveSkillCall =

@@ -10,7 +10,10 @@ import { operation } from '../http/operation.ts';
 
 const RETRY_SECONDS = 5;
 
-/** Returns a delivery as it was recorded, from the log, because the read model may lag. @throws Refusal unavailable */
+/**
+ * Returns a delivery as it was recorded. It is read from the log, because the read model may lag behind.
+ * @throws Refusal unavailable
+ */
 const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> => {
   const [recorded] = await Array.fromAsync(ctx.history(Delivery, id, { limit: 1 }));
   if (!recorded)
@@ -22,7 +25,7 @@ const recordedDelivery = async (ctx: Ctx, id: string): Promise<Loaded<unknown>> 
   return { id, state: JSON.parse(row!.docs[0]!), revision, position };
 };
 
-/** Creates the operation that sends a sample to an integration. `ports` receive it like a delivery from outside. */
+/** Creates the operation that sends a sample to an integration. `ports` handle it like a delivery from outside. */
 export const testDeliveryOperationsOf = (ports: WebhookPorts) => ({
   sendTestDelivery: operation({
     method: 'post',

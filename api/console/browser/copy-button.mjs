@@ -1,4 +1,4 @@
-/** A button that copies the text in `data-text`, and says so for a moment. */
+/** A button that copies the text in `data-text`, and confirms it for a moment. */
 class CopyButton extends HTMLElement {
   connectedCallback() {
     this.hidden = false;

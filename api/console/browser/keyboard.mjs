@@ -16,7 +16,7 @@ const moveFocus = (/** @type {number} */ by) => {
   next?.focus();
 };
 
-/** Follows links and focuses fields by the keys in their `data-hotkey`, such as `g d`. */
+/** Follows links and focuses fields when their keys (in `data-hotkey`, such as `g d`) are pressed. */
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const keys = before === '' ? event.key : `${before} ${event.key}`;

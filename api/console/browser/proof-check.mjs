@@ -1,6 +1,6 @@
 // Checks the proof of an audit entry in the reader's browser: the leaf of the event, the path to the root, the signed
-// head, and the chain of keys. The rules are those of infra/audit/verify-audit-export.mjs. Nothing that the server
-// says about the result is used: only the event, the proof and the public keys.
+// head, and the chain of keys. The rules are the same as in infra/audit/verify-audit-export.mjs. The check uses only
+// the event, the proof and the public keys from the server, and no result of a check by the server.
 
 const encoder = new TextEncoder();
 

@@ -1,4 +1,7 @@
-/** A slider over the events of a page. Moving it says which event it is at; letting it go opens the page at that event. */
+/**
+ * A slider over the events of a page. While it moves, it shows the event at its place; when it is released, it opens
+ * the page at that event.
+ */
 class TimeSlider extends HTMLElement {
   connectedCallback() {
     const range = /** @type {HTMLInputElement} */ (this.querySelector('input'));
@@ -13,7 +16,7 @@ class TimeSlider extends HTMLElement {
     range.addEventListener('change', () => {
       const index = Number(range.value);
       const url = new URL(this.dataset.url ?? '', location.href);
-      // The newest event is the present.
+      // The newest event is the present, which needs no parameter.
       if (index < ticks.length - 1) url.searchParams.set('as_of', ticks[index]?.[0] ?? '');
       location.assign(url);
     });

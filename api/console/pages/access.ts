@@ -112,7 +112,9 @@ const gridOf = ({ roles }: Grid, visit: Visit): Child => {
 
 const TENANT_OPTIONS = [['', 'choose'], ...TENANT_ROLES.map((one) => [one, one] as const), ['none', 'remove from the tenant']] as const;
 
-/** The form that asks who gains and loses what if a member's role in the tenant changes. */
+/**
+ * Renders the form for a preview: which users gain and lose which permissions if a member's role in the tenant changes.
+ */
 const whatIf = (visit: Visit, users: Names, preview: Answer<readonly Difference[]> | undefined, agents: Names): Child => {
   const at = (rest: string) => tenantPath(visit.params.tenant_id!, rest);
   const { query } = visit;
@@ -142,11 +144,14 @@ const saveOf = (visit: Visit): Child => {
     : formLink(visit, rows.changeMemberRole, { ...path, role }, 'Change the role', { look: 'primary' });
 };
 
-/** Whether the visitor may change roles. Only members may, and only in the present. */
+/** Whether the visitor may change roles. Only members may, and only on a page of the present. */
 export const mayManageAccess = ({ tenant, me, query }: Visit): boolean =>
   (tenant?.permissions.includes('tenant:members:write') ?? false) && !me?.read_only && !query.has('as_of');
 
-/** The headers of a page of our own. A preview changes nothing, so it may follow a link. */
+/**
+ * Returns the headers that mark a call as coming from a page of this site. This is safe after a link, because a preview
+ * changes nothing.
+ */
 export const ownPage = ({ origin }: Pick<Visit, 'origin'>) => ({ headers: { origin, 'sec-fetch-site': 'same-origin' } });
 
 const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null => {
@@ -156,7 +161,7 @@ const previewOf = (visit: Visit): Promise<Answer<readonly Difference[]>> | null 
   return visit.ask(visit.rows.previewAccess, { tenant_id: visit.params.tenant_id!, items } as never, ownPage(visit));
 };
 
-/** Who may do what with which agent, and what each role may do. */
+/** The page that shows what each member may do with each agent, and what each role allows. */
 export const accessPage = page({
   path: '/console/t/:tenant_id/access',
   permit: 'tenant:audit:read',

@@ -35,7 +35,7 @@ const GRANT_OPTIONS = [
   ['none', 'revoke'],
 ] as const;
 
-/** What the answers of a page about one member and one agent are drawn from. */
+/** The data for a page about one member and one agent. */
 type Explained = {
   readonly visit: Visit;
   readonly access: Access;
@@ -187,7 +187,7 @@ const answers = (explained: Explained, effective: Effective): Child => {
   return ul({ class: 'answers' }, ...shown.map((permission) => answerOf(permission, explained)));
 };
 
-/** Who may do what with one agent, why, and what a change would do. */
+/** The page that shows the members' access to one agent, its reasons, and the effect of a change. */
 export const agentAccessPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/access',
   permit: 'tenant:audit:read',

@@ -15,7 +15,7 @@ const { div, form, label, input, button, p } = tags;
 const fromOf = ({ query }: Visit): string => pastTime(query.get('from') ?? '', Date.now()) ?? '';
 const toOf = ({ query }: Visit): string | null => pastTime(query.get('to') ?? '', Date.now());
 
-/** The revision in an ETag, such as 12 in `"12"`. */
+/** Returns the revision in an ETag, for example 12 for `"12"`. */
 const revisionOf = (etag: string | null): string | null => /^"(\d+)"$/.exec(etag ?? '')?.[1] ?? null;
 
 const timesForm = (visit: Visit) =>
@@ -28,7 +28,10 @@ const timesForm = (visit: Visit) =>
     button(null, 'Compare'),
   );
 
-/** An agent at two times: what differs, what happened since, and the way back to the earlier one. */
+/**
+ * The page that compares an agent at two times: the differences, the events between them, and the way to restore the
+ * earlier state.
+ */
 export const agentComparePage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/compare',
   permit: 'tenant:read',

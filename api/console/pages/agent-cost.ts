@@ -10,7 +10,7 @@ const { div, aside, p, strong } = tags;
 
 const dollars = (amount: number): string => `$${amount.toFixed(amount < 1 && amount > 0 ? 4 : 2)}`;
 
-/** What an agent has cost this month, and how much it may spend in an hour. */
+/** The page with the cost of an agent in this month, and its hourly limit. */
 export const agentCostPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/cost',
   permit: 'tenant:read',

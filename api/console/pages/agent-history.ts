@@ -5,7 +5,7 @@ import { historyList } from '../parts/history.ts';
 import { pager } from '../parts/pager.ts';
 import { withQuery } from '../visit.ts';
 
-/** Every event of an agent, the newest first, with the fields that it changed. */
+/** The page with all events of an agent, the newest first, and the fields that each changed. */
 export const agentHistoryPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/history',
   permit: 'tenant:read',

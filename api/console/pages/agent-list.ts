@@ -22,7 +22,7 @@ const PASSED = ['q', 'is_active', 'kind', 'favorite', 'cursor'] as const;
 const passedQuery = ({ query }: Visit): Readonly<Record<string, string>> =>
   Object.fromEntries(PASSED.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
 
-/** The visitor's own mark on an agent. Whoever sees an agent may mark it. */
+/** Renders the button with which the visitor marks an agent as a favorite. Everybody who sees an agent may mark it. */
 const favoriteButton = (visit: Visit, { id, tenant_id, name, is_favorite }: Agent) => {
   const row = is_favorite ? visit.rows.unfavoriteAgent : visit.rows.favoriteAgent;
   const label = is_favorite ? `Remove ${name} from the favorites` : `Add ${name} to the favorites`;
@@ -106,7 +106,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         createLink(visit),
       );
 
-/** The agents that the visitor may see. */
+/** The page with the agents that the visitor may see. */
 export const agentListPage = page({
   path: '/console/t/:tenant_id/agents',
   permit: 'tenant:read',
@@ -115,9 +115,9 @@ export const agentListPage = page({
   asks: (visit) => {
     const query = passedQuery(visit);
     const list = (fields: object) => visit.ask(visit.rows.listAgents, { tenant_id: visit.params.tenant_id!, ...query, ...fields } as never);
-    // The past of a list has no filters.
+    // A list of the past has no filters.
     if (query.favorite || visit.asOf) return { agents: list({}), favorites: Promise.resolve(null) };
-    // Favorites come first; the other pages of the list have none.
+    // Favorites are shown first, and only on the first page of the list.
     return {
       agents: list({ favorite: 'false' }),
       favorites: query.cursor ? Promise.resolve(null) : list({ favorite: 'true', limit: '200' }),

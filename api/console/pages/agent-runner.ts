@@ -13,7 +13,7 @@ import { presenceFacts } from './agent.ts';
 
 const { div, pre, p, code, aside } = tags;
 
-/** The runner of an agent: whether it is there, how to start one, and its keys. */
+/** The page about the runner of an agent: whether it is connected, how to start one, and its keys. */
 export const agentRunnerPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/runner',
   permit: 'tenant:read',
@@ -23,7 +23,7 @@ export const agentRunnerPage = page({
     const { ask, rows } = visit;
     const path = agentParams(visit);
     const { agent, may } = agentCalls(visit);
-    // A call that the visitor may not make would be recorded as a refused access.
+    // This call is made only if the visitor may make it, because otherwise it would be recorded as a refused access.
     const keys = may.then((effective) => (mayOf(effective)('agent:settings:write') ? ask(rows.listRunnerKeys, path) : null));
     return { agent, may, presence: ask(rows.getRunnerPresence, path), keys };
   },

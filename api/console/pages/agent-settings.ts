@@ -10,7 +10,10 @@ const { div, code, p } = tags;
 
 const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
 
-/** The settings of an agent, each with the form that changes it, and what ends the agent. */
+/**
+ * The page with the settings of an agent, each with the form that changes it, and the actions that deactivate or delete
+ * the agent.
+ */
 export const agentSettingsPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/settings',
   permit: 'tenant:read',

@@ -63,7 +63,7 @@ const grantedTable = (title: string, rows: readonly Child[], grant: Child): Chil
     div({ class: 'actions' }, grant),
   );
 
-/** The skills and tools that an agent may use. */
+/** The page with the skills and tools that an agent may use. */
 export const agentSkillsPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id/skills',
   permit: 'tenant:read',

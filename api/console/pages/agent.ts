@@ -61,7 +61,7 @@ const agentFacts = ({
 type Models = ReplyOf<Rows['listAgentModels']>;
 type Catalogue = ReplyOf<Rows['listModels']>;
 
-/** The model chain. Each model but the first can be moved before the one above it. */
+/** Renders the model chain. Each model except the first can be moved up. */
 const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onAgent: MayOnAgent): Child => {
   const names = new Map(catalogue.ok ? catalogue.value.map(({ id, name }) => [id, name]) : []);
   const path = agentParams(visit);
@@ -100,7 +100,7 @@ const chainOf = (models: Models, catalogue: Answer<Catalogue>, visit: Visit, onA
   return div({ class: 'stack' }, ol({ class: 'lines' }, ...lines), add);
 };
 
-/** One agent: its last deliveries, runner, models and settings. */
+/** The page of one agent: its last deliveries, runner, models and settings. */
 export const agentPage = page({
   path: '/console/t/:tenant_id/agents/:agent_id',
   permit: 'tenant:read',

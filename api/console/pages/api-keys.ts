@@ -14,13 +14,13 @@ type Uses = Answer<ReplyOf<Rows['listAuditLogs']>> | undefined;
 
 const USES = 200;
 
-/** From where each key was used last, as the audit log says. */
+/** Maps the ids of keys to the IP addresses of their last use, from the audit log. */
 const placesOf = (uses: Uses): ReadonlyMap<string, string> =>
   new Map(
     (uses?.ok ? uses.value : []).toReversed().flatMap(({ resource_id, ip }) => (resource_id && ip ? [[resource_id, ip] as const] : [])),
   );
 
-/** The API keys of a tenant. */
+/** The page with the API keys of a tenant. */
 export const apiKeysPage = page({
   path: '/console/t/:tenant_id/api-keys',
   permit: 'tenant:keys:write',

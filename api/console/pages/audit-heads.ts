@@ -21,7 +21,7 @@ type Key = ReplyOf<Rows['listAuditKeys']>[number];
 
 const VERIFY = 'annals export --to audit.jsonl\nnode verify-audit-export.mjs audit.jsonl';
 
-/** Each format of the export with what it is for. */
+/** The formats of the export, and the purpose of each. */
 const FORMATS = [
   ['jsonl', 'JSON, one entry per line'],
   ['csv', 'CSV, for spreadsheets'],
@@ -96,7 +96,7 @@ const headList = (heads: Answer<readonly Head[]>, visit: Visit) => {
   return card('Signed heads', ol({ class: 'history' }, ...items));
 };
 
-/** The signed heads of the audit tree, the keys, and the exports. */
+/** The page with the signed heads of the audit tree, the keys, and the exports. */
 export const auditHeadsPage = page({
   path: '/console/t/:tenant_id/audit/heads',
   permit: 'tenant:audit:read',

@@ -48,7 +48,7 @@ const factsOf = ({ id, action, actor, resource_type, resource_id, ip, user_agent
     Position: code(null, position),
   });
 
-/** The event of the entry that the URL names: what the list does not have. */
+/** Renders the event of the entry that the URL names, with details that the list does not have. */
 const eventOf = (answer: Answer<EventDetail>, at: (rest: string) => string): readonly Child[] => {
   if (!answer.ok) return [problemPanel(answer.problem)];
   const { data, metadata, causes, effects, resources } = answer.value;
@@ -111,7 +111,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
     isFiltered ? a({ class: 'button', href: visit.path }, 'Clear the filters') : null,
   );
 
-/** What happened in a tenant, as sentences, the newest first. */
+/** The page with the audit log of a tenant, as sentences, the newest first. */
 export const auditPage = page({
   path: '/console/t/:tenant_id/audit',
   permit: 'tenant:audit:read',

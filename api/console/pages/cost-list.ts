@@ -86,7 +86,7 @@ const groupTable = (visit: Visit, { groups, total_cost_usd, total_repriced_usd }
   return tableOf('Costs', COLUMNS, [...groups.map((group) => groupRow(visit, group)), total]);
 };
 
-/** The days of the period up to today, also those without costs. */
+/** Renders the chart of the days of the period up to today, including days without costs. */
 const dayChart = ({ period, groups, total_cost_usd }: Breakdown) => {
   const costs = new Map(groups.map(({ key, cost_usd }) => [key, cost_usd]));
   const last = Math.min(Date.parse(period.end) - 1, Date.now());
@@ -184,7 +184,7 @@ const budgetForm = (visit: Visit, agents: ReplyOf<Rows['listAgents']>) => {
   );
 };
 
-/** What the agents of a tenant cost, and how their hourly budgets were used. */
+/** The page with the costs of a tenant's agents, and the usage of their hourly budgets. */
 export const costListPage = page({
   path: '/console/t/:tenant_id/costs',
   permit: 'tenant:billing:read',

@@ -27,14 +27,14 @@ const FIELDS = [
   { name: 'to', label: 'To', placeholder: '2026-11-21T11:00:00Z' },
 ] as const;
 const FIELD_NAMES = FIELDS.map(({ name }) => name);
-/** The query parameters that the page passes on to the operations. */
+/** The query parameters that the page passes to the operations. */
 const PASSED = ['outcome', 'status', ...FIELD_NAMES] as const;
 const AGENT_NAMES = 200;
 const BUCKETS = 48;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** The time that the chart shows: that of the filters, or the last day to the next full minute. */
+/** Returns the time range of the chart: that of the filters; by default, one day that ends at the next full minute. */
 const chartRange = ({ query }: Visit): { readonly from: string; readonly to: string } => {
   const end = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
   const to = query.get('to') || new Date(end).toISOString();
@@ -59,7 +59,7 @@ const states = (visit: Visit, counts: Outcomes | null) => {
   ]);
 };
 
-/** What an empty list says: how a first delivery comes, or how to see the others again. */
+/** Renders the text for an empty list: how to get a first delivery or, with filters, how to remove them. */
 const nothing = (visit: Visit, isFiltered: boolean) =>
   isFiltered
     ? emptyState(
@@ -71,7 +71,7 @@ const nothing = (visit: Visit, isFiltered: boolean) =>
         code(null, 'annals trigger github --url <address> --secret <secret>'),
       );
 
-/** The deliveries of a tenant, the newest first. */
+/** The page with the deliveries of a tenant, the newest first. */
 export const deliveryListPage = page({
   path: '/console/t/:tenant_id/deliveries',
   permit: 'tenant:read',

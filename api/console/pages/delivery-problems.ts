@@ -43,7 +43,7 @@ const rowOf = (
   );
 };
 
-/** The rejected and the dead deliveries of a tenant, in groups with the same reason. */
+/** The page with the rejected and the dead deliveries of a tenant, grouped by their reason. */
 export const deliveryProblemsPage = page({
   path: '/console/t/:tenant_id/deliveries/problems',
   permit: 'tenant:integrations:read',

@@ -21,7 +21,7 @@ type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 const DAY_MS = 86_400_000;
 const AGENT_NAMES = 200;
 
-/** The time one day ago. */
+/** Returns the time one day ago. */
 export const dayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
 
 type Shown = {
@@ -30,7 +30,7 @@ type Shown = {
   readonly today: ReadonlyMap<string | null, Outcomes>;
 };
 
-/** What went wrong in a day, as words; null if nothing did. */
+/** Returns the problems of one day as words; null if there were none. */
 const faultsOf = (counts: Outcomes) => {
   const faults = OUTCOMES.filter((outcome) => outcome !== 'accepted' && counts[outcome] > 0);
   return faults.length === 0
@@ -86,7 +86,7 @@ const connectLink = (visit: Visit) =>
     look: 'primary',
   });
 
-/** The webhook integrations of a tenant, with what came to them in the last day. */
+/** The page with the webhook integrations of a tenant, and the deliveries to each in the last day. */
 export const integrationListPage = page({
   path: '/console/t/:tenant_id/integrations',
   permit: 'tenant:integrations:read',

@@ -17,7 +17,10 @@ type Member = ReplyOf<Rows['listMembers']>[number];
 
 const LAST_OWNER = 'The only OWNER: make another member OWNER first';
 
-/** Only an OWNER changes an OWNER, and a tenant never loses its last one. */
+/**
+ * Renders the actions for a member. Only an OWNER may change an OWNER, and the last OWNER of a tenant cannot be
+ * changed.
+ */
 const actionsFor = (member: Member, owners: number, visit: Visit): Child => {
   const { rows, params, tenant } = visit;
   const isOwner = member.role === 'OWNER';
@@ -68,7 +71,7 @@ const memberTable = (members: readonly Member[], visit: Visit): Child => {
   );
 };
 
-/** The members of the tenant, with their roles and invitations. */
+/** The page with the members of the tenant, their roles and their invitations. */
 export const membersPage = page({
   path: '/console/t/:tenant_id/members',
   permit: 'tenant:read',

@@ -11,17 +11,17 @@ const { p, div, span, progress, strong } = tags;
 
 export type Integration = ReplyOf<Rows['getWebhookIntegration']>;
 
-/** How many deliveries were signed with each secret since the last rotation. */
+/** The number of deliveries that were signed with each secret since the last rotation. */
 export type Evidence = { readonly current: number; readonly previous: number };
 
-/** Reads the evidence from the groups of a summary by `matched_secret`. */
+/** Counts the deliveries for each secret, from the groups of a summary by `matched_secret`. */
 export const evidenceOf = (groups: readonly { readonly key: string | null; readonly outcomes: Outcomes }[]): Evidence => {
   const countOf = (secret: string): number =>
     sumOf(groups.find(({ key }) => key === secret)?.outcomes ?? { accepted: 0, blocked: 0, rejected: 0, dead: 0 });
   return { current: countOf('current'), previous: countOf('previous') };
 };
 
-/** The use of the old secret since the rotation; null if there was none. */
+/** Returns the time of the last use of the old secret since the rotation; null if it was not used. */
 const lastUse = ({ secret_rotated_at, last_delivery_on_previous_secret_at: used }: Integration): string | null =>
   used !== null && secret_rotated_at !== null && used >= secret_rotated_at ? used : null;
 
@@ -47,8 +47,8 @@ const sentences = (integration: Integration, { current, previous }: Evidence) =>
 };
 
 /**
- * The secret of an integration. After a rotation, it shows what still uses the old secret. Dropping that is the main
- * action only if nothing does.
+ * Renders the secret of an integration. After a rotation, shows how much the old secret is still used. Dropping the old
+ * secret is the main action only if it is not used any more.
  */
 export const secretCard = (visit: Visit, integration: Integration, evidence: Evidence | null, now: string) => {
   const { rows, params } = visit;

@@ -96,7 +96,7 @@ const nothing = (visit: Visit) =>
         a({ class: 'button', href: tenantPath(visit.params.tenant_id!, '/agents') }, 'Open the agents'),
       );
 
-/** The sessions of a tenant, the newest first. */
+/** The page with the sessions of a tenant, the newest first. */
 export const sessionListPage = page({
   path: '/console/t/:tenant_id/sessions',
   permit: 'tenant:audit:read',

@@ -116,7 +116,7 @@ const filesCard = ({ attachments }: Detail) =>
         ),
       );
 
-/** Whoever may assign work to the agent may cancel its sessions. */
+/** Whether the visitor may cancel a session. Everybody who may assign work to its agent may. */
 const mayCancel = (access: Readonly<Record<string, unknown>> | null, { session }: Detail): boolean =>
   OPEN.includes(session.status) &&
   ((access?.permissions ?? []) as readonly { id: string; allowed: boolean }[]).some(({ id, allowed }) => id === 'agent:assign' && allowed);
@@ -129,7 +129,7 @@ const ending = ({ session: { summary, error } }: Detail): Child =>
       )
     : null;
 
-/** One session: its conversation, what each message cost, and the agent as it was at the start. */
+/** The page of one session: its conversation, the cost of each message, and the agent at the start of the session. */
 export const sessionPage = page({
   path: '/console/t/:tenant_id/sessions/:session_id',
   permit: 'tenant:audit:read',

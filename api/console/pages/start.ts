@@ -20,7 +20,9 @@ type Integration = ReplyOf<Rows['listWebhookIntegrations']>[number];
 type Presence = ReplyOf<Rows['getRunnerPresence']>;
 type Delivery = ReplyOf<Rows['listTenantDeliveries']>[number];
 
-/** What the tenant has so far: the newest agent, an integration of it, its runner, and its newest delivery. */
+/**
+ * What the tenant already has: its newest agent, an integration and the runner of this agent, and its newest delivery.
+ */
 type Progress = {
   readonly agent: Agent | null;
   readonly integration: Integration | null;
@@ -33,7 +35,7 @@ type Step = { readonly name: string; readonly title: string; readonly isDone: bo
 
 const failed = (answers: readonly Answer<unknown>[]) => answers.find((one) => !one.ok);
 
-/** Reads what the tenant has so far. The problem, if one of the calls failed. */
+/** Reads what the tenant already has. Returns the problem if one of the calls fails. */
 const readProgress = async (visit: Visit): Promise<Answer<Progress>> => {
   const { ask, rows, params, query } = visit;
   const tenant_id = params.tenant_id!;
@@ -163,12 +165,14 @@ const stepView = (current: string | undefined) => (step: Step, index: number) =>
     div(
       null,
       h2(null, step.title, step.isDone ? span({ class: 'hidden' }, ' (done)') : null),
-      // What comes later is shown when its time comes: it needs the steps before it.
+      // The content of a later step is shown only when the steps before it are done, because it needs their results.
       step.isDone || step.name === current ? step.content : null,
     ),
   );
 
-/** The first run: from an empty tenant to an acknowledged delivery, in steps that tick themselves. */
+/**
+ * The page with the first steps, from an empty tenant to an acknowledged delivery. Each step is ticked when it is done.
+ */
 export const startPage = page({
   path: '/console/t/:tenant_id/start',
   permit: 'tenant:integrations:write',

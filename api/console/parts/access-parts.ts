@@ -6,13 +6,13 @@ import { type Child, tags } from './tags.ts';
 const { a, caption, div, label, option, select, span, table, tbody, td, th, thead, tr } = tags;
 
 export type Difference = z.output<typeof DifferenceSchema>;
-/** The names of members or agents by their ids. */
+/** Maps ids to the names of members or agents. */
 export type Names = ReadonlyMap<string, string>;
 
-/** The name of a member: their own, or else their e-mail address. */
+/** Returns the name of a member; if they have none, their e-mail address. */
 export const memberName = ({ name, email }: { readonly name: string | null; readonly email: string }): string => name ?? email;
 
-/** A choice with a label. The first option, whose value is empty, leaves things as they are. */
+/** Renders a choice with a label. Its first option has an empty value, and means no change. */
 export const choice = (name: string, text: string, value: string | null, options: readonly (readonly [string, string])[]): Child =>
   div(
     null,
@@ -23,7 +23,7 @@ export const choice = (name: string, text: string, value: string | null, options
 const change = (labels: readonly string[], sign: string, tone: string): Child =>
   labels.length === 0 ? span({ class: 'quiet' }, '—') : span({ class: tone }, `${sign} ${labels.join(', ')}`);
 
-/** Who would gain and lose what. */
+/** Renders a table of the permissions that users would gain and lose. */
 export const differenceTable = (differences: readonly Difference[], users: Names, agents: Names, at: (rest: string) => string): Child =>
   differences.length === 0
     ? emptyState({ icon: 'check', title: 'Nobody gains or loses anything', why: 'The change leaves every permission as it is.' })

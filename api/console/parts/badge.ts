@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { span } = tags;
 
-/** What a state means for its reader. The hue says this, and an icon and a word say it, too. */
+/** The meaning of a state for the reader. It is shown by a colour, and also by an icon and a word. */
 export type Tone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
 
 const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
@@ -31,7 +31,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   inactive: ['calm', 'circle-dashed'],
 };
 
-/** A state as a word with an icon and a colour. */
+/** Renders a state as a word with an icon and a colour. */
 export const badge = (state: string, word: string = state.replaceAll('_', ' ')) => {
   const [tone, name] = STATES[state] ?? ['calm', 'circle'];
   return span({ class: `badge ${tone}`, 'data-state': state }, icon(name), word);

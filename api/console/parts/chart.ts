@@ -3,26 +3,28 @@ import { type Child, tags } from './tags.ts';
 
 const { figure, figcaption, table, caption, thead, tbody, tr, th, td, div, ul, li, span } = tags;
 
-/** The most bars that a chart has. More buckets are added up with their neighbours. */
+/** The maximum number of bars in a chart. If there are more buckets, neighbours are added up. */
 export const MAX_BUCKETS = 120;
 
 export type ChartTone = 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm' | 'accent';
 
-/** One part of each bar. `tone` is its colour; the pattern follows from its place among the parts. */
+/** One part of each bar. `tone` is its colour; its pattern depends on its index among the parts. */
 export type ChartSeries = { readonly label: string; readonly tone: ChartTone };
 
-/** One bar: `label` names it in full, `values` has the number of each series, `href` leads to what it counts. */
+/**
+ * One bar: `label` is its full name, `values` has the number for each series, and `href` links to the counted items.
+ */
 export type ChartBucket = { readonly label: string; readonly values: readonly number[]; readonly href?: string };
 
 export type Chart = {
-  /** Unique on the page. */
+  /** The id of the chart, which must be unique on the page. */
   readonly id: string;
   readonly title: string;
   readonly series: readonly ChartSeries[];
   readonly buckets: readonly ChartBucket[];
-  /** How a number is written; by default, with thousands separators. */
+  /** Formats a number; by default, with thousands separators. */
   readonly format?: (value: number) => string;
-  /** What the first column of the table is called. */
+  /** The title of the first column of the table. */
   readonly bucketName?: string;
 };
 
@@ -32,7 +34,7 @@ const svg = (name: string, attributes: Readonly<Record<string, unknown>>, ...chi
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** Adds up neighbours so that at most MAX_BUCKETS are left. */
+/** Adds up neighbouring buckets so that at most MAX_BUCKETS remain. */
 export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] => {
   const size = Math.ceil(buckets.length / MAX_BUCKETS);
   if (size <= 1) return buckets;
@@ -43,7 +45,7 @@ export const merged = (buckets: readonly ChartBucket[]): readonly ChartBucket[] 
   });
 };
 
-/** The marks that tell series apart without colour: none, stripes, dots, crosses, lines. */
+/** The patterns by which series can be told apart without colour: none, stripes, dots, crosses, lines. */
 const MARKS: readonly (readonly Child[])[] = [
   [],
   [svg('path', { d: 'M-2 2 2 -2M0 8 8 0M6 10 10 6', class: 'mark-line' })],
@@ -62,7 +64,7 @@ const patternOf = (id: string, { tone }: ChartSeries, index: number) =>
     ...MARKS[index % MARKS.length]!,
   );
 
-/** A round number that is not below `value`, for the top of the axis. */
+/** Returns a round number that is at least `value`, for the top of the axis. */
 export const axisTop = (value: number): number => {
   if (value <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(value));
@@ -154,7 +156,8 @@ const tableOf = ({ title, series, buckets, format = String, bucketName = 'Time' 
 const plain = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
 
 /**
- * Stacked bars as SVG, with a legend, and the same numbers as a table for screen readers. Colours come with patterns.
+ * Renders stacked bars as SVG, with a legend, and the same numbers as a table for screen readers. Each colour has a
+ * pattern, too.
  */
 export const barChart = (given: Chart): Child => {
   const chart = { ...given, buckets: merged(given.buckets), format: given.format ?? plain };

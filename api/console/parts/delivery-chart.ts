@@ -11,10 +11,13 @@ type Summary = ReplyOf<(typeof deliverySummaryOperations)['summarizeDeliveries']
 
 const TONES = { accepted: 'good', blocked: 'warn', rejected: 'bad', dead: 'dead' } as const;
 
-/** The time of a bucket to the minute. */
+/** Returns the time of a bucket, to the minute. */
 const minuteOf = (at: string): string => absoluteTime(at).replace(/:\d\d\.\d+ UTC$/, '');
 
-/** The deliveries over time, by outcome. A bar leads to its part of the time, and a drag chooses a part. */
+/**
+ * Renders the numbers of deliveries over time, by outcome. A bar links to the deliveries in its time; dragging selects
+ * a time range.
+ */
 export const deliveryChart = ({ buckets }: Summary, title: string, hrefOf: (from: string, to: string) => string) => {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (!first || !last) return null;

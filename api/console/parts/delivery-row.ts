@@ -9,14 +9,17 @@ const { table, thead, tbody, tr, th, td, a, span, caption, div } = tags;
 
 export type Delivery = ReplyOf<(typeof deliveryListOperations)['listTenantDeliveries']>[number];
 
-/** The state that matters to the reader: that at the runner, or why there is none. */
+/**
+ * Returns the state that matters to the reader: the state at the runner or, if the delivery was not sent to a runner,
+ * its outcome.
+ */
 export const stateOf = ({ outcome, status }: Pick<Delivery, 'outcome' | 'status'>): string =>
   outcome === 'accepted' && status === 'done' ? 'acknowledged' : outcome === 'accepted' ? (status ?? outcome) : outcome;
 
 const size = (bytes: number): string =>
   bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
 
-/** How long a delivery took from its arrival to its acknowledgement. */
+/** Renders how long a delivery took from its receipt to its acknowledgement. */
 const tookOf = ({ received_at, acknowledged_at }: Delivery): Child =>
   acknowledged_at ? duration(Math.max(0, between(received_at, acknowledged_at))) : span({ class: 'quiet' }, '—');
 
@@ -42,7 +45,7 @@ const rowOf = (delivery: Delivery, { tenantPath, agents }: Names) =>
     td({ class: 'number' }, ago(delivery.received_at)),
   );
 
-/** A table of deliveries. */
+/** Renders a table of deliveries. */
 export const deliveryTable = (rows: readonly Delivery[], names: Names, title: string) =>
   div(
     { class: 'table-box' },

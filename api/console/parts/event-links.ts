@@ -10,10 +10,13 @@ const { ul, li, a, span, p } = tags;
 export type EventDetail = z.output<typeof EventDetailSchema>;
 type LinkedEvent = EventDetail['causes'][number];
 
-/** The pages of resources, by the kind that events name. Resources without a page lead to their audit entries. */
+/**
+ * Maps the types of resources in events to the paths of their pages. A resource without a page is linked to its audit
+ * entries.
+ */
 const PAGES: Readonly<Record<string, string>> = { agent: '/agents', delivery: '/deliveries' };
 
-/** Links to events, such as the causes of another one. */
+/** Renders links to events, such as the causes of another event. */
 export const eventLinks = (events: readonly LinkedEvent[], at: (rest: string) => string, none: string): Child =>
   events.length === 0
     ? p({ class: 'quiet' }, none)
@@ -28,7 +31,7 @@ export const eventLinks = (events: readonly LinkedEvent[], at: (rest: string) =>
         ),
       );
 
-/** Links to the resources that an event names. */
+/** Renders links to the resources that an event names. */
 export const resourceLinks = (resources: EventDetail['resources'], at: (rest: string) => string): Child =>
   resources.length === 0
     ? p({ class: 'quiet' }, 'It names none.')

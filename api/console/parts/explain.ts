@@ -6,13 +6,19 @@ export type Label = Access['labels'][number];
 export type AgentRole = NonNullable<Access['role']>;
 export type GrantRole = NonNullable<Access['grant']>;
 
-/** The labels of the permissions of each role on agents. */
+/** Maps each role on agents to the labels of its permissions. */
 export type Grid = Readonly<Record<string, readonly string[]>>;
 
-/** A link of the chain that leads to an answer, and whether it gives the permission. */
+/**
+ * A step of the explanation why a member has or lacks a permission. `gives` says whether this step gives the
+ * permission.
+ */
 export type Step = { readonly name: string; readonly value: string; readonly gives: boolean };
 
-/** A way in which the answer would become yes. `change` is the change of one role or grant; null for other ways. */
+/**
+ * A change after which a member would have a permission. `change` is the change of one role or grant; null for other
+ * kinds of changes.
+ */
 export type Way = {
   readonly text: string;
   readonly change: { readonly role: AgentRole } | { readonly grant: GrantRole } | { readonly tenant_role: 'ADMIN' } | null;
@@ -29,7 +35,10 @@ const gridStep = (roles: readonly AgentRole[], label: Label, grid: Grid): Step =
   return { name: 'Grid', value, gives: has.length > 0 };
 };
 
-/** The links from the role in the tenant over the role and the grant on the agent to the grid. */
+/**
+ * Returns the steps of the explanation: the role in the tenant, the role and the grant on the agent, and the
+ * permissions of the roles.
+ */
 export const chainOf = ({ tenant_role, role, grant }: Access, label: Label, grid: Grid): readonly Step[] => {
   const isAdmin = tenant_role === 'OWNER' || tenant_role === 'ADMIN';
   return [
@@ -40,7 +49,7 @@ export const chainOf = ({ tenant_role, role, grant }: Access, label: Label, grid
   ];
 };
 
-/** The nearest ways in which a member gets a permission that they do not have, the smallest first. */
+/** Returns the smallest changes after which a member would have a permission, the smallest first. */
 export const waysTo = (
   { role, grant }: Access,
   label: Label,

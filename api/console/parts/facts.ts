@@ -2,7 +2,7 @@ import { type Child, tags } from './tags.ts';
 
 const { dl, dt, dd, div, section, h2 } = tags;
 
-/** Names with values. Entries whose value is null are left out. */
+/** Renders a list of names with values. Entries with the value null are left out. */
 export const facts = (entries: Readonly<Record<string, Child>>) =>
   dl(
     { class: 'facts' },
@@ -11,5 +11,5 @@ export const facts = (entries: Readonly<Record<string, Child>>) =>
     ),
   );
 
-/** A titled part of a page. */
+/** Renders a part of a page with a title. */
 export const card = (title: string, ...children: Child[]) => section({ class: 'card' }, h2(null, title), ...children);

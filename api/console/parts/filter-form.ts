@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { form, label, input, button, span, details, summary, div, a, select, option } = tags;
 
-/** A filter of a list, as a text field or, with options, as a choice. */
+/** A filter of a list: a text field or, with options, a choice. */
 export type FilterField = {
   readonly name: string;
   readonly label: string;
@@ -22,7 +22,10 @@ const fieldOf = ({ name, label: text, placeholder, options }: FilterField, value
   return div(null, label({ for: id }, text), control);
 };
 
-/** The filters of a list as a form that opens. Its fields are in the URL of the page; `kept` stay as they are. */
+/**
+ * Renders the filters of a list as a form that can be opened. The form sets query parameters of the page; `kept` are
+ * the values of other parameters, which do not change.
+ */
 export const filterForm = (path: string, fields: readonly FilterField[], values: Values, kept: Values = {}) => {
   const set = fields.filter(({ name }) => values[name]).length;
   return details(
@@ -41,6 +44,6 @@ export const filterForm = (path: string, fields: readonly FilterField[], values:
   );
 };
 
-/** The values of these parameters of a page's query that are not empty. */
+/** Returns the values of these query parameters of a page that are not empty. */
 export const valuesIn = (query: URLSearchParams, names: readonly string[]): Values =>
   Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));

@@ -2,7 +2,7 @@ import { type Child, tags } from './tags.ts';
 
 const { div, h1, p } = tags;
 
-/** The title of a page, with what belongs beside it at the right. */
+/** Renders the title of a page, with actions at the right. */
 export const heading = (title: Child, subtitle: Child, ...actions: Child[]) =>
   div(
     { class: 'heading' },

@@ -16,13 +16,13 @@ const shown = (value: unknown): string => {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 };
 
-/** `AgentModelChainReordered` as words: `Agent model chain reordered`. */
+/** Returns the words of an event type: `AgentModelChainReordered` becomes `Agent model chain reordered`. */
 export const wordsOf = (type: string): string => {
   const [first = '', ...rest] = type.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
   return [first, ...rest.map((word) => word.toLowerCase())].join(' ');
 };
 
-/** The fields that an event changed, from → to. */
+/** Renders a table of the fields that an event changed, with their old and new values. */
 export const changeTable = ({ changes }: Pick<HistoryEntry, 'changes'>): Child =>
   changes.length === 0
     ? null
@@ -55,7 +55,7 @@ const entryOf = (entry: HistoryEntry) =>
     ),
   );
 
-/** The events of a resource, the newest first, each with the fields that it changed. */
+/** Renders the events of a resource, the newest first, each with the fields that it changed. */
 export const historyList = (answer: Answer<readonly HistoryEntry[]>): Child => {
   if (!answer.ok) return problemPanel(answer.problem);
   if (answer.value.length === 0) return p({ class: 'quiet' }, 'No events.');

@@ -1,9 +1,9 @@
 import { createContext, type JSXNode, jsx, useContext } from 'hono/jsx';
 
-/** The address below which the assets of the console are served. It changes with their content. */
+/** The URL path below which the assets of the console are served. It changes when the assets change. */
 export const AssetBase = createContext('/console/assets');
 
-/** The icons of the console, by their names in Lucide. */
+/** The names, in the icon set Lucide, of the icons that the console uses. */
 export const ICONS = [
   'activity', 'arrow-down-left', 'arrow-left', 'arrow-right', 'arrow-up', 'ban', 'bot', 'building-2', 'check', 'check-check', 'chevron-down',
   'chevron-right', 'chevrons-up-down', 'circle', 'circle-alert', 'circle-check', 'circle-dashed', 'circle-dot', 'circle-pause',
@@ -18,5 +18,5 @@ export type IconName = (typeof ICONS)[number];
 const Icon = ({ name }: { name: IconName }) =>
   jsx('svg', { class: 'icon', 'aria-hidden': 'true' }, jsx('use', { href: `${useContext(AssetBase)}/icons.svg#${name}` }));
 
-/** A decorative icon. The text beside it says the same. */
+/** Renders a decorative icon. Screen readers ignore it, because the text beside it has the same meaning. */
 export const icon = (name: IconName): JSXNode => jsx(Icon, { name });

@@ -12,12 +12,12 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export const NO_OUTCOMES: Outcomes = { accepted: 0, blocked: 0, rejected: 0, dead: 0 };
 
-/** A number with thin spaces between thousands. */
+/** Formats a number with separators between thousands. */
 export const grouped = (count: number): string => count.toLocaleString('en-GB');
 
 export const sumOf = (counts: Outcomes): number => OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
 
-/** The number of deliveries of each outcome, each with a link to those deliveries. */
+/** Renders the number of deliveries of each outcome, each with a link to these deliveries. */
 export const outcomeCounts = (counts: Outcomes, hrefOf: (outcome: Outcome) => string) =>
   ul(
     { class: 'counts', 'data-counts': '' },

@@ -14,7 +14,7 @@ type Labels = { readonly first: string; readonly next: string };
 
 const NEWEST_FIRST: Labels = { first: 'Newest', next: 'Older' };
 
-/** Links to the next page of a list and back to its start. `linkTo` returns the URL of the page at a cursor. */
+/** Renders links to the next page of a list and back to its start. `linkTo` returns the URL of the page at a cursor. */
 export const pager = (
   answer: Answer<unknown>,
   isFirst: boolean,

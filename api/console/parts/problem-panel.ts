@@ -32,6 +32,9 @@ export const problemPanel = ({ title, detail, code, request_id, retry_after }: P
     ),
   );
 
-/** Shows the value of an answer or, in its place, the problem. Other panels of the page remain. */
+/**
+ * Renders the value of an answer or, if it is a problem, the problem in its place. Other parts of the page are not
+ * affected.
+ */
 export const panel = <T>(answer: Answer<T>, view: (value: T) => Child): Child =>
   answer.ok ? view(answer.value) : problemPanel(answer.problem);

@@ -13,11 +13,17 @@ const check = (attributes: Readonly<Record<string, string>>, label: string): Chi
     output(null),
   );
 
-/** A button that checks in the reader's browser that an entry is under a signed head. Without script, it is hidden. */
+/**
+ * Renders a button that proves in the reader's browser that an entry is covered by a signed head. Without JavaScript,
+ * it is hidden.
+ */
 export const entryProof = (tenant_id: string, { id, position }: { readonly id: string; readonly position: string }): Child =>
   check({ 'data-tenant': tenant_id, 'data-event': id, 'data-position': position }, 'Check the proof');
 
-/** The same for a head: its signature, and that its tree begins with the head before it. */
+/**
+ * Renders a button that checks a head in the reader's browser: its signature, and that its tree starts with the tree of
+ * the previous head.
+ */
 export const headProof = (tenant_id: string, head: object, before: object | null): Child =>
   check(
     { 'data-tenant': tenant_id, 'data-head': JSON.stringify(head), ...(before ? { 'data-before': JSON.stringify(before) } : {}) },

@@ -4,10 +4,10 @@ import { tags } from './tags.ts';
 
 const { code, button, span } = tags;
 
-/** The first and the last characters of an id. */
+/** Returns the first and the last characters of an id. */
 export const abbreviated = (id: string): string => (id.length <= 12 ? id : `${id.slice(0, 4)}…${id.slice(-4)}`);
 
-/** A button that copies a text. Without script, it is hidden. */
+/** Renders a button that copies a text. Without JavaScript, it is hidden. */
 export const copyButton = (text: string, what: string) =>
   jsx(
     'copy-button',
@@ -15,5 +15,5 @@ export const copyButton = (text: string, what: string) =>
     button({ type: 'button', class: 'ghost small', 'aria-label': `Copy ${what}`, title: `Copy ${what}` }, icon('copy')),
   );
 
-/** An id in short, with a button that copies it in full. */
+/** Renders a shortened id, with a button that copies the full id. */
 export const shortId = (id: string, what = 'the id') => span({ class: 'id' }, code({ title: id }, abbreviated(id)), copyButton(id, what));

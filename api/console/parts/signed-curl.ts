@@ -3,7 +3,10 @@ import type { deliveryOperationsOf } from '../../webhooks/delivery.ts';
 
 type Delivery = ReplyOf<ReturnType<typeof deliveryOperationsOf>['getDelivery']>;
 
-/** How a provider signs a body: the header with the signature, what precedes it, its encoding, and further headers. */
+/**
+ * The signature of a provider: the header with the signature, its prefix, its encoding, and further headers of the
+ * request.
+ */
 type Scheme = {
   readonly header: string;
   readonly prefix: string;
@@ -12,7 +15,10 @@ type Scheme = {
   readonly event?: string;
 };
 
-/** The providers whose signature is the HMAC-SHA-256 of the body alone. */
+/**
+ * Maps providers to their signatures. Only providers whose signature is the HMAC-SHA-256 of the body alone are
+ * included.
+ */
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   github: { header: 'x-hub-signature-256', prefix: 'sha256=', encoding: 'hex', id: 'x-github-delivery', event: 'x-github-event' },
   bitbucket: { header: 'x-hub-signature', prefix: 'sha256=', encoding: 'hex', id: 'x-request-uuid', event: 'x-event-key' },
@@ -20,12 +26,12 @@ const SCHEMES: Readonly<Record<string, Scheme>> = {
   shopify: { header: 'x-shopify-hmac-sha256', prefix: '', encoding: 'base64', id: 'x-shopify-webhook-id', event: 'x-shopify-topic' },
 };
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a text as one word for a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Returns shell commands that send the bytes of a delivery again, under a new id and signed with $SECRET; null if its
- * provider signs otherwise, or there is no body. They contain no secret.
+ * Returns shell commands that send the body of a delivery again, with a new delivery id and signed with $SECRET. They
+ * contain no secret. Null if the signature of the provider is of another kind, or there is no body.
  */
 export const signedCurl = (delivery: Delivery, origin: string, tenant_id: string): string | null => {
   const { id, provider, event, content_type, integration_id, payload_missing } = delivery;

@@ -2,10 +2,12 @@ import { type Child, tags } from './tags.ts';
 
 const { div, table, caption, thead, tbody, tr, th } = tags;
 
-/** A column of a table: its title, and how it is shown: numbers at the right, or only on wide screens. */
+/**
+ * A column of a table: its title, and its look. `number`: aligned to the right. `wide-only`: hidden on narrow screens.
+ */
 export type Column = readonly [title: string, look?: 'number' | 'wide-only' | 'number wide-only'];
 
-/** A table with its columns and rows. `rows` are elements `tr`. */
+/** Renders a table. `rows` are `tr` elements. */
 export const tableOf = (title: string, columns: readonly Column[], rows: readonly Child[]) =>
   div(
     { class: 'table-box' },

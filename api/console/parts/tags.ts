@@ -10,7 +10,7 @@ type Tag<Name extends keyof Elements> = (attributes?: Elements[Name] | null, ...
 /** Matches characters that are invisible or change the direction of text, so that a text can look like another one. */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Replaces characters that cannot be seen by their code points, such as ⟦U+202E⟧. */
+/** Replaces invisible characters by their code points, such as ⟦U+202E⟧. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `⟦U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`);
 

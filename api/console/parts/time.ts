@@ -3,7 +3,7 @@ import { tags } from './tags.ts';
 
 const { span } = tags;
 
-/** A time as people read it in UTC: `23 Nov 2026, 09:46:41.123`. */
+/** Formats a time in UTC for people: `23 Nov 2026, 09:46:41.123`. */
 export const absoluteTime = (at: string): string => {
   const [day = '', time = ''] = new Date(at).toISOString().split('T');
   const [year, month, date] = day.split('-');
@@ -11,7 +11,7 @@ export const absoluteTime = (at: string): string => {
   return `${Number(date)} ${name} ${year}, ${time.replace('Z', '')} UTC`;
 };
 
-/** How long ago something happened. Without script, the absolute time. */
+/** Renders how long ago something happened. Without JavaScript, shows the absolute time. */
 export const ago = (at: string | null, never = 'never') =>
   at === null
     ? span({ class: 'quiet' }, never)
@@ -21,13 +21,13 @@ export const ago = (at: string | null, never = 'never') =>
         absoluteTime(at),
       );
 
-/** A time in full. */
+/** Renders a full time. */
 export const exact = (at: string | null) =>
   at === null ? span({ class: 'quiet' }, '—') : tags.time({ datetime: at, class: 'mono' }, absoluteTime(at));
 
 const MINUTE_MS = 60_000;
 
-/** A duration in the unit that fits it: `3 ms`, `1.24 s`, `4 min 10 s`. */
+/** Formats a duration in a suitable unit: `3 ms`, `1.24 s`, `4 min 10 s`. */
 export const duration = (milliseconds: number): string => {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < MINUTE_MS) return `${(milliseconds / 1_000).toFixed(2)} s`;

@@ -4,7 +4,7 @@ import { duration, exact } from './time.ts';
 
 const { ol, li, div, strong, span } = tags;
 
-/** One step on the way of a delivery. `at` is null if its time is not known. */
+/** One step in the processing of a delivery. `at` is null if its time is unknown. */
 export type TrailStep = {
   readonly icon: IconName;
   readonly tone: 'good' | 'warn' | 'bad' | 'dead' | 'busy' | 'calm';
@@ -14,8 +14,9 @@ export type TrailStep = {
 };
 
 /**
- * The time that each step took since those before it whose time is known. A step that two clocks put before an earlier
- * one took no time. So the durations add up to the time of the whole trail.
+ * Returns the time that each step took: since the latest earlier step whose time is known. If the clocks of two
+ * processes differ, so that a step seems to be earlier than a previous one, it took no time. So the durations add up to
+ * the total time.
  */
 export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[] => {
   let latest: number | null = null;
@@ -29,7 +30,7 @@ export const gaps = (steps: readonly Pick<TrailStep, 'at'>[]): (number | null)[]
 
 const totalOf = (durations: readonly (number | null)[]): number => durations.reduce<number>((sum, gap) => sum + (gap ?? 0), 0);
 
-/** What happened to a delivery, step by step, with the time that each step took. */
+/** Renders the processing of a delivery step by step, with the time that each step took. */
 export const trailOf = (steps: readonly TrailStep[]) => {
   const durations = gaps(steps);
   const total = totalOf(durations);
