@@ -22,13 +22,17 @@ export const readMayOnAgent = async ({ ask, rows }: Visit, tenant_id: string, ag
   return (permission) => allowed.includes(permission);
 };
 
+/** Whether the page is of a tenant of which the visitor is no member: a super-admin can read there, but change nothing. */
+const isGuest = ({ params, tenant }: Visit): boolean => params.tenant_id !== undefined && tenant === null;
+
 /**
  * Whether the visitor may call an operation that changes something, as far as its row determines this. `onAgent`
  * decides about the permissions on the agent.
  */
 export const mayCall = (visit: Visit, row: Pick<Operation, 'permit'>, onAgent: MayOnAgent = () => false): boolean => {
-  if (visit.me?.read_only) return false;
-  return permissionsOf(row)?.every((one) => (isOnAgent(one) ? onAgent(one) : visit.may(one))) ?? true;
+  const permissions = permissionsOf(row);
+  if (visit.me?.read_only || (isGuest(visit) && !permissions?.includes('platform'))) return false;
+  return permissions?.every((one) => (isOnAgent(one) ? onAgent(one) : visit.may(one))) ?? true;
 };
 
 /**

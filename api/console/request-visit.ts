@@ -102,9 +102,9 @@ export const visitOf = (c: Context, { app, rows, origin }: VisitDeps): Visit => 
 
 const mayIn = (me: Me, tenant: Visit['tenant'], permission: string): boolean => {
   if (permission === 'any' || me.permissions.includes(permission)) return true;
-  // A super-admin may read every tenant; each such read is recorded.
-  if (me.permissions.includes('platform')) return true;
-  return tenant?.permissions.includes(permission) ?? false;
+  if (tenant) return tenant.permissions.includes(permission);
+  // A super-admin can open any tenant for reading, but change nothing in it. Each such read is recorded.
+  return me.permissions.includes('platform') && permission.endsWith(':read');
 };
 
 /**

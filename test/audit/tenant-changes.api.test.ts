@@ -120,9 +120,9 @@ test('a super-admin who is not a member gets 403 and no read is recorded, unknow
   const made = await p.send('POST', '/admin/tenants', { body: { name: 'Closed', slug: 'closed', owner_email: 'closed@example.com' } });
   const { id, owner_key } = made.body as { id: string; owner_key: string };
   await p.send('POST', `/admin/tenants/${id}/break-glass`, { body: { reason: 'Support', minutes: 10 } });
-  const before = p.eventsOf('SuperAdminReadTenant').length;
+  const before = p.eventsOf('SuperAdminRead').length;
   assert.is((await p.send('GET', `/tenant/${id}/changes`)).status, 403);
-  assert.is(p.eventsOf('SuperAdminReadTenant').length, before);
+  assert.is(p.eventsOf('SuperAdminRead').length, before);
   assert.is((await p.send('GET', path, { key: '' })).status, 401);
   assert.is((await p.send('GET', path, { key: owner_key })).status, 404);
   assert.is((await p.send('GET', `${path}?unknown=1`)).status, 422);
