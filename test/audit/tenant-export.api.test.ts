@@ -92,7 +92,6 @@ test('an export with the option to wait also contains the newest event, which no
 });
 
 test('the export command reads the events from the API in pages', async () => {
-  p.allowUnappliedEvents();
   const batches = Array.from({ length: 5 }, (_, batch) => batch);
   const meta = { tenant: home.id, actor: { kind: 'system', id: 'test' } as const, at: new Date().toISOString(), v: 1 };
   for (const batch of batches)
@@ -294,8 +293,8 @@ test("an AUDITOR can export the tenant's audit log, a super-admin only with brea
 });
 
 test('the platform stops without an error', async () => {
-  await server.close();
-  await p.close();
+  p.allowUnappliedEvents();
+  await Promise.all([server.close(), p.close()]);
 });
 
 test.run();

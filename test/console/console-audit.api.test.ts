@@ -21,8 +21,8 @@ test('an audit log entry in the console shows the changed fields, and opens to s
   const { text } = await p.open(`${p.base}/audit?entry=${updated.event_id}`);
   const entry = text.slice(text.indexOf(`id="e-${updated.event_id}"`)).split('data-kind="audit"')[0]!;
   assert.match(entry, /\/description[\s\S]*<del>—<\/del>[\s\S]*&lt;b&gt;bold&lt;\/b&gt;⟦U\+202E⟧right/);
-  assert.match(entry, /<h3>Metadata<\/h3>[\s\S]*actor/);
-  assert.match(entry, /<h3>Causes<\/h3>[\s\S]*<h3>Effects<\/h3>/);
+  assert.match(entry, /<h2>Metadata<\/h2>[\s\S]*actor/);
+  assert.match(entry, /<h2>Causes<\/h2>[\s\S]*<h2>Effects<\/h2>/);
   assert.match(entry, new RegExp(`<proof-check[^>]*data-event="${updated.event_id}" data-position="${updated.position.commit}:`));
 });
 

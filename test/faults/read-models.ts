@@ -31,8 +31,8 @@ export const waitForIdleLog = async (platform: Platform): Promise<string> => {
 
 type Document = { paths: Record<string, { get?: unknown }> };
 
-/** Paths that are not requested, because each request to them appends an event to the log. */
-const RECORDED_READS = /\/(?:audit-logs\/export|runtime|skills\/\{skill_id\}\/config)$/;
+/** Paths that are not requested: each request to them appends an event to the log or, for `changes`, has no end. */
+const RECORDED_READS = /\/(?:audit-logs\/export|changes|runtime|skills\/\{skill_id\}\/config)$/;
 
 /** Paths whose responses show what the message broker says now. */
 const BROKER_READS = /\/agents\/\{agent_id\}\/runner$/;
